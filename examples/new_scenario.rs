@@ -4,10 +4,10 @@
 use sched_distill::{
     cli,
     contract::{LevelTables, Tabular},
-    feature::{Base, Columns, Ratio},
+    feature::{Columns, Described, Level, Quantity},
     figure::{Better, Compared, Figure},
     foreign,
-    level::{FeatureSet, Words, first_max},
+    level::{Control::Measured, FeatureSet, Words, first_max},
     network::scorer::{SCORER, open_scorer},
     pipeline::Entry,
     policy::{Policy, PolicyDef, PolicyError},
@@ -150,47 +150,56 @@ impl State<Machine> for Moment {
     }
 }
 
-const BASE: &[Base] = &[
-    Base::absolute("length", "ms", "How long the job runs.").ranked().with_ratio(Ratio::Time),
-    Base::absolute("due", "ms", "Time until the deadline.").ranked(),
-    Base::absolute("slack", "ms", "How long the job could still wait and be on time.").ranked(),
-    Base::flag("late", "Whether the job cannot be on time any more."),
-    Base::count("arrival_rank", "1", "Place among the waiting jobs in order of arrival."),
-    Base::count("waiting", "jobs", "Jobs that wait."),
-];
+/// A waiting job, and its place among them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    place: u32,
+    job: Job,
+    slack_ms: f64,
+}
+
+type Q = Described<Machine>;
+
+impl Level for Machine {
+    type Question<'a> = View<'a>;
+    type Candidate<'a> = Waiting;
+
+    const NAME: &'static str = "job";
+    const QUESTION: &'static str = "Which job runs next?";
+    const CANDIDATES: &'static str = "Waiting jobs, by arrival.";
+    const ENTITIES: &'static [&'static str] = &["job"];
+    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
+    const QUANTITIES: &'static [Quantity<Self>] = &[
+        Q::time(Measured, "length", "How long the job runs.").compared(&|_, c| c.job.length_ms),
+        Q::time(Measured, "due", "Time until the deadline.").ranked(&|seen, c| c.job.deadline_ms - seen.time_ms),
+        Q::time(Measured, "slack", "How long the job could still wait and be on time.").ranked(&|_, c| c.slack_ms),
+        Q::flag(Measured, "late", "Whether the job cannot be on time any more.").value(&|_, c| c.slack_ms < 0.0),
+        Q::count(Measured, "arrival_rank", "1", "Place among the waiting jobs in order of arrival.")
+            .value(&|_, c| c.place),
+        Q::count(Measured, "waiting", "jobs", "Jobs that wait.")
+            .shared("jobs that wait", &|seen| seen.waiting.len() as f64),
+    ];
+}
 
 fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
-        scenario: "machine".into(),
-        levels: vec![Columns::new(BASE).level("job", "Which job runs next?", &["job"]).of("Waiting jobs, by arrival.")],
-    });
+    static SET: LazyLock<FeatureSet> =
+        LazyLock::new(|| FeatureSet { scenario: "machine".into(), levels: vec![Machine::spec()] });
     &SET
 }
 
-#[derive(Clone)]
-pub(crate) struct Rows(Columns);
-
-impl Default for Rows {
-    fn default() -> Self {
-        Self(Columns::new(BASE))
-    }
-}
+#[derive(Clone, Default)]
+pub(crate) struct Rows(Columns<Machine>);
 
 impl Questions<Machine> for Rows {
-    fn update(&mut self, seen: &View<'_>) {
-        self.0.clear();
-        for (rank, &job) in seen.waiting.iter().enumerate() {
-            let (Job { length_ms, deadline_ms, .. }, slack) = (seen.jobs[job as usize], seen.slack_ms(job));
-            let (late, waiting) = (f64::from(u8::from(slack < 0.0)), seen.waiting.len() as f64);
-            self.0.push([length_ms, deadline_ms - seen.time_ms, slack, late, rank as f64, waiting]);
-        }
-    }
+    fn update(&mut self, _: &View<'_>) {}
 
     fn rows(&mut self, seen: &View<'_>, path: &[usize], _: bool, out: &mut Vec<f32>) -> usize {
-        if path.is_empty() {
-            self.0.write(out);
+        if !path.is_empty() {
+            return 0;
         }
-        self.count(seen, path, false)
+        let job =
+            |(place, &job): (u32, &u32)| Waiting { place, job: seen.jobs[job as usize], slack_ms: seen.slack_ms(job) };
+        self.0.write(seen, (0..).zip(seen.waiting).map(job), false, out)
     }
 
     fn count(&self, seen: &View<'_>, path: &[usize], _: bool) -> usize {

@@ -7,7 +7,9 @@ mod state_laws;
 
 use refusals::{read_with, refused};
 use sched_distill_core::rng::Stream;
-use sched_distill_preemption::{Change, ClusterState, Decision, Preemption, Question, View, policies};
+use sched_distill_preemption::{
+    Change, ClusterState, Decision, Preemption, Question, View, policies, workload::PreemptionJob,
+};
 use serde_json::{Value, json};
 use state_laws::states_keep_questions;
 
@@ -247,4 +249,39 @@ fn times_of_jobs_that_hold_gpus_are_not_after_the_time() {
         let message = serde_json::from_value::<ClusterState>(value).map(|_| ()).unwrap_err().to_string();
         assert!(message.contains(&format!("job 3, `on.{field}`")), "{message}");
     }
+}
+
+#[test]
+fn what_jobs_really_take_is_in_no_view_state_or_feature_and_clairvoyant_rules_know_it() {
+    let workload = PreemptionWorkload::open(&"builtin,jobs=40,nodes=2,arrivals=batch".parse().unwrap()).unwrap();
+    let start = |change: fn(&mut PreemptionJob)| {
+        let mut jobs = workload.jobs(3);
+        jobs.iter_mut().step_by(2).for_each(change);
+        Simulator::new(workload.cluster().clone(), jobs, 3)
+    };
+    let same = |one: &View<'_>, other: &View<'_>| {
+        let told = |view: &View<'_>| (said(view), features(view), format!("{view:?} {:?}", view.to_state()));
+        assert_eq!(told(one), told(other));
+    };
+    let (mut sim, mut longer) = (start(|_| {}), start(|job| job.epochs += 500.0));
+    let slower = start(|job| job.epoch_ms *= 3.0);
+    same(&sim.view().unwrap(), &slower.view().unwrap());
+    let [mut srtf, mut clairvoyant] =
+        ["srtf", "srtf,times=true"].map(|id| policies::open(&id.parse().unwrap()).unwrap());
+    let (mut questions, mut differ) = (0, 0);
+    while let (Some(seen), Some(twin)) = (sim.view(), longer.view()) {
+        // A job that is complete tells how long it was.
+        if (0..40).any(|job| sim.completed_ms(job).is_some()) {
+            break;
+        }
+        same(&seen, &twin);
+        let mut answer = |view: &View<'_>| clairvoyant.decide(view, &mut Default::default()).unwrap();
+        let decision = srtf.decide(&seen, &mut Default::default()).unwrap();
+        differ += u32::from(answer(&seen) != answer(&twin));
+        assert_eq!(answer(&twin.to_state().view().unwrap()), decision);
+        questions += 1;
+        sim.step(decision).unwrap();
+        longer.step(decision).unwrap();
+    }
+    assert!(questions > 10 && differ > 0, "{questions} questions, {differ} answers differ");
 }

@@ -231,7 +231,9 @@ pub(super) fn instead(found: &Instead, level: &str, plain: Plain<'_>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::level::{Control, FeatureSet, FeatureSpec, KindWords, LevelSpec, LevelWords, Scope, Words};
+    use sched_distill_core::level::{
+        Control, FeatureSet, FeatureSpec, KindWords, LevelSpec, LevelWords, QuantityWords, Scope, Words,
+    };
     use sched_distill_judge::evaluator::Condition;
 
     #[test]
@@ -268,10 +270,13 @@ mod tests {
         assert_eq!(said(&both), "not kind free; the teacher's candidate: age ≤ 30\u{a0}s");
         let words = Words {
             kinds: vec![KindWords::new("free", "any job may get them")],
-            levels: vec![LevelWords::new(
-                ["job", "job", "prefers a job", "picks the job"],
-                &[["age", "time waited", "that came later", "that came earlier"]],
-            )],
+            levels: vec![LevelWords {
+                level: "job".into(),
+                candidate: "job".into(),
+                prefers: "prefers a job".into(),
+                picks: "picks the job".into(),
+                quantities: vec![QuantityWords::new("age", "time waited", "that came {later|earlier}")],
+            }],
             ..Words::default()
         };
         let plain = Plain { words: &words, features: &features };

@@ -66,16 +66,33 @@ impl LevelSpec {
 
 #[cfg(test)]
 mod tests {
-    use crate::feature::{Base, Columns, Ratio};
+    use crate::{
+        feature::{Described, Level, Quantity},
+        level::Control::Measured,
+    };
 
-    const BASE: &[Base] = &[
-        Base::count("tasks", "tasks", "Tasks.").ranked().with_ratio(Ratio::Count),
-        Base::absolute("work", "ms·tasks", "Work.").with_ratio(Ratio::Time),
-    ];
+    type Q = Described<Job>;
+
+    struct Job;
+
+    impl Level for Job {
+        type Question<'a> = ();
+        type Candidate<'a> = [f64; 2];
+
+        const NAME: &'static str = "job";
+        const QUESTION: &'static str = "Which?";
+        const CANDIDATES: &'static str = "Jobs.";
+        const ENTITIES: &'static [&'static str] = &["job"];
+        const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
+        const QUANTITIES: &'static [Quantity<Self>] = &[
+            Q::count(Measured, "tasks", "tasks", "Tasks.").compared(&|(), job| job[0]),
+            Q::absolute(Measured, "work", "ms·tasks", "Work.").ratio(&|(), job| job[1]),
+        ];
+    }
 
     #[test]
     fn derived_columns_say_how_they_are_formed_and_old_files_are_put_right() {
-        let mut level = Columns::new(BASE).level("job", "Which?", &["job"]);
+        let mut level = Job::spec();
         let meanings = [
             "Tasks.",
             "Tasks: place among the candidates, 0 is the smallest: count(tasks < own).",

@@ -127,39 +127,26 @@ impl KindWords {
 }
 
 impl LevelWords {
-    /// From the level's name, what a candidate is, "prefers a ...", "picks the ...", and quantities as `[feature, noun, less,
-    /// more]`.
-    #[must_use]
-    pub fn new([level, candidate, prefers, picks]: [&str; 4], quantities: &[[&str; 4]]) -> Self {
-        let quantity = |[feature, noun, less, more]: &[&str; 4]| QuantityWords {
-            feature: (*feature).to_owned(),
-            noun: (*noun).to_owned(),
-            less: (*less).to_owned(),
-            more: (*more).to_owned(),
-            least: None,
-            most: None,
-        };
-        Self {
-            level: level.to_owned(),
-            candidate: candidate.to_owned(),
-            prefers: prefers.to_owned(),
-            picks: picks.to_owned(),
-            quantities: quantities.iter().map(quantity).collect(),
-        }
-    }
-
-    /// The same with what a candidate with least and most of a quantity is, where that does not follow from `less` and `more`.
-    #[must_use]
-    pub fn ends(mut self, feature: &str, least: &str, most: &str) -> Self {
-        for quantity in self.quantities.iter_mut().filter(|q| q.feature == feature) {
-            (quantity.least, quantity.most) = (Some(least.to_owned()), Some(most.to_owned()));
-        }
-        self
-    }
-
     /// Words of a quantity.
     #[must_use]
     pub fn quantity(&self, feature: &str) -> Option<&QuantityWords> {
         self.quantities.iter().find(|q| q.feature == feature)
     }
+}
+
+impl QuantityWords {
+    /// From the feature, its noun, and in one what a candidate with less and with more of it is: `with {less|more} work left`.
+    #[must_use]
+    pub fn new(feature: &str, noun: &str, less_more: &str) -> Self {
+        let [less, more] = alternatives(less_more).unwrap_or_else(|| [less_more.to_owned(), less_more.to_owned()]);
+        Self { feature: feature.to_owned(), noun: noun.to_owned(), less, more, least: None, most: None }
+    }
+}
+
+/// Both of what words in braces stand for, and what is around them.
+fn alternatives(words: &str) -> Option<[String; 2]> {
+    let (before, rest) = words.split_once('{')?;
+    let (either, after) = rest.split_once('}')?;
+    let (one, other) = either.split_once('|')?;
+    Some([one, other].map(|words| format!("{before}{words}{after}")))
 }

@@ -1,116 +1,130 @@
 //! Job level: which job gets executors?
 
-use super::{Extractor, Snapshot};
+use super::{Asked, Extractor, snapshot::JobFigures};
 use crate::state::View;
-use sched_distill_core::feature::{Base, Ratio};
+use sched_distill_core::{
+    feature::{Described, Level, Quantity},
+    level::{
+        Control::{Decided, Declared, Measured},
+        NONE_FLAG,
+    },
+};
 
-pub(super) const BASE: &[Base] = &[
-    Base::flag("is_none", "Whether the candidate is to give nothing; all its other features are 0."),
-    Base::flag("is_source", "Whether the executors on offer were released by this job.").decided(),
-    Base::absolute("remaining_work", "ms", "Tasks not launched × most recent task duration, over all stages.")
-        .declared()
-        .ranked()
-        .with_ratio(Ratio::Time),
-    Base::count("remaining_tasks", "tasks", "Tasks not launched, over all stages.").ranked().with_ratio(Ratio::Count),
-    Base::count("remaining_stages", "stages", "Stages not completed.").declared().ranked().with_ratio(Ratio::Count),
-    Base::absolute("critical_path", "ms", "Remaining work on the path of stages with most of it.")
-        .declared()
-        .ranked()
-        .with_ratio(Ratio::Time),
-    Base::count("critical_path_tasks", "tasks", "Tasks not launched on the path with most remaining work.")
-        .declared()
-        .ranked()
-        .with_ratio(Ratio::Count),
-    Base::absolute("smallest_ready_stage", "ms", "Remaining work of the smallest stage that may be scheduled.")
-        .declared()
-        .ranked()
-        .with_ratio(Ratio::Time),
-    Base::absolute("ready_work", "ms", "Remaining work of the stages that may be scheduled.")
-        .declared()
-        .ranked()
-        .with_ratio(Ratio::Time),
-    Base::count("ready_tasks", "tasks", "Tasks not launched in the stages that may be scheduled.")
-        .declared()
-        .ranked()
-        .with_ratio(Ratio::Count),
-    Base::count("ready_stages", "stages", "Stages that may be scheduled.").declared().ranked(),
-    Base::count("executors_held", "executors", "Executors held, promised or on their way.").decided().ranked(),
-    Base::share("held_of_fair_share", "Executors held, as a multiple of the cluster's executors per active job.")
-        .decided(),
-    Base::share("held_of_cluster", "Executors held, as a share of the cluster.").decided(),
-    Base::count("running_tasks", "tasks", "Tasks running.").decided().ranked(),
-    Base::count("room", "executors", "Executors that it may get at this decision.").declared().ranked(),
-    Base::count("headroom", "executors", "Executors that its schedulable stages still want.").declared().ranked(),
-    Base::absolute("age", "ms", "Time since it arrived.").ranked(),
-    Base::count("arrival_order", "1", "Place among the active jobs by arrival, 0 is the oldest.").ranked(),
-    Base::share("progress", "Share of its tasks already launched.").decided(),
-    Base::absolute("mean_task_duration", "ms", "Remaining work ÷ tasks not launched.")
-        .declared()
-        .ranked()
-        .with_ratio(Ratio::Time),
-    Base::count("jobs_in_system", "jobs", "Active jobs in the cluster."),
-    Base::count("offered", "executors", "Executors on offer at this decision.").decided(),
-    Base::share("work_share", "Its share of the remaining work of all active jobs.").declared(),
+/// An active job with a stage that may be scheduled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate<'a> {
+    job: &'a JobFigures,
+    /// Its place among the active jobs.
+    place: u32,
+}
+
+impl Candidate<'_> {
+    /// Executors held.
+    fn held(&self) -> f64 {
+        f64::from(self.job.supply)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Job;
+
+impl Level for Job {
+    type Question<'a> = Asked<'a>;
+    type Candidate<'a> = Candidate<'a>;
+
+    const NAME: &'static str = "job";
+    const QUESTION: &'static str = "Which job gets executors?";
+    const CANDIDATES: &'static str =
+        "Active jobs with a stage that may be scheduled, by arrival; last, where the policy may, to give nothing.";
+    const ENTITIES: &'static [&'static str] = &["job"];
+    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
+    const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
+}
+
+type Q = Described<Job>;
+
+const QUANTITIES: &[Quantity<Job>] = &[
+    Q::flag(Measured, NONE_FLAG, "Whether the candidate is to give nothing; all its other features are 0.")
+        .words("giving nothing", "{rather|less readily} than give nothing")
+        .is_none(),
+    Q::flag(Decided, "is_source", "Whether the executors on offer were released by this job.")
+        .words("having freed the executors", "that {did not free the executors|freed the executors itself}")
+        .ends("that did not free them", "that freed them")
+        .value(&|q, c| q.seen.source_job() == Some(c.job.job)),
+    Q::time(Declared, "remaining_work", "Tasks not launched × most recent task duration, over all stages.")
+        .words("work left", "with {less|more} work left")
+        .compared(&|_, c| c.job.work_ms),
+    Q::count(Measured, "remaining_tasks", "tasks", "Tasks not launched, over all stages.")
+        .words("tasks left", "with {fewer|more} tasks left")
+        .compared(&|_, c| c.job.tasks),
+    Q::count(Declared, "remaining_stages", "stages", "Stages not completed.")
+        .words("stages left", "with {fewer|more} stages left")
+        .compared(&|_, c| c.job.stages),
+    Q::time(Declared, "critical_path", "Remaining work on the path of stages with most of it.")
+        .words("work on its longest chain of stages", "with {less|more} work on its longest chain of stages")
+        .compared(&|_, c| c.job.path_ms),
+    Q::count(Declared, "critical_path_tasks", "tasks", "Tasks not launched on the path with most remaining work.")
+        .words("tasks on its longest chain of stages", "with {fewer|more} tasks on its longest chain of stages")
+        .compared(&|_, c| c.job.path_tasks),
+    Q::time(Declared, "smallest_ready_stage", "Remaining work of the smallest stage that may be scheduled.")
+        .words("work in its smallest stage that can run", "with {less|more} work in its smallest stage that can run")
+        .compared(&|_, c| c.job.smallest_ready_ms),
+    Q::time(Declared, "ready_work", "Remaining work of the stages that may be scheduled.")
+        .words("work that can run now", "with {less|more} work that can run now")
+        .compared(&|_, c| c.job.ready_work_ms),
+    Q::count(Declared, "ready_tasks", "tasks", "Tasks not launched in the stages that may be scheduled.")
+        .words("tasks that can run now", "with {fewer|more} tasks that can run now")
+        .compared(&|_, c| c.job.ready_tasks),
+    Q::count(Declared, "ready_stages", "stages", "Stages that may be scheduled.")
+        .words("stages that can run now", "with {fewer|more} stages that can run now")
+        .ranked(&|_, c| c.job.ready.1 - c.job.ready.0),
+    Q::count(Decided, "executors_held", "executors", "Executors held, promised or on their way.")
+        .words("executors held", "that holds {fewer|more} executors")
+        .ranked(&|_, c| c.held()),
+    Q::share(Decided, "held_of_fair_share", "Executors held, as a multiple of the cluster's executors per active job.")
+        .words("executors held, against a fair share", "that holds {less|more} against a fair share of the executors")
+        .value(&|q, c| c.held() * q.jobs() / q.executors()),
+    Q::share(Decided, "held_of_cluster", "Executors held, as a share of the cluster.")
+        .words("share of the cluster held", "that holds {fewer|more} of the cluster's executors")
+        .value(&|q, c| c.held() / q.executors()),
+    Q::count(Decided, "running_tasks", "tasks", "Tasks running.")
+        .words("tasks running", "with {fewer|more} tasks running")
+        .ranked(&|_, c| c.job.running),
+    Q::count(Declared, "room", "executors", "Executors that it may get at this decision.")
+        .words("executors it may get", "that may get {fewer|more} executors")
+        .ranked(&|q, c| q.seen.room(c.job.job)),
+    Q::count(Declared, "headroom", "executors", "Executors that its schedulable stages still want.")
+        .words("executors its stages want", "whose stages want {fewer|more} executors")
+        .ranked(&|_, c| c.job.ready_demand),
+    Q::time(Measured, "age", "Time since it arrived.")
+        .words("time since it arrived", "that arrived {later|earlier}")
+        .ranked(&|_, c| c.job.age_ms),
+    Q::count(Measured, "arrival_order", "1", "Place among the active jobs by arrival, 0 is the oldest.")
+        .words("place by arrival", "that arrived {earlier|later}")
+        .ranked(&|_, c| c.place),
+    Q::share(Decided, "progress", "Share of its tasks already launched.")
+        .words("share of its tasks launched", "with {fewer|more} of its tasks launched")
+        .value(&|_, c| c.job.progress),
+    Q::time(Declared, "mean_task_duration", "Remaining work ÷ tasks not launched.")
+        .words("length of its tasks", "with {shorter|longer} tasks")
+        .compared(&|_, c| c.job.mean_task_ms()),
+    Q::count(Measured, "jobs_in_system", "jobs", "Active jobs in the cluster.")
+        .words("jobs in the cluster", "among {fewer|more} jobs")
+        .value(&|q, _| q.jobs()),
+    Q::count(Decided, "offered", "executors", "Executors on offer at this decision.")
+        .words("executors on offer", "when {fewer|more} executors are on offer")
+        .value(&|q, _| q.seen.committable()),
+    Q::share(Declared, "work_share", "Its share of the remaining work of all active jobs.")
+        .words("share of all work left", "with {less|more} of all the work left")
+        .value(&|q, c| c.job.work_ms / q.all.total_work_ms.max(1.0)),
 ];
 
 impl Extractor {
-    /// Takes in a new question; the row functions below then refer to it.
-    pub fn update(&mut self, seen: &View<'_>) {
-        self.snapshot.update(seen);
-    }
-
-    /// The present question summed up: candidates of the job level and their stages.
-    #[must_use]
-    pub fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
-    }
-
-    /// Appends one row per candidate job, in the order of [`Snapshot::candidate_jobs`]; if the policy may abstain, a last
-    /// row for the candidate that gives nothing.
+    /// Appends one row per candidate job, in the order of [`Snapshot::candidate_jobs`](super::Snapshot::candidate_jobs); if the policy may
+    /// abstain, a last row for the candidate that gives nothing.
     pub fn job_rows(&mut self, seen: &View<'_>, abstains: bool, out: &mut Vec<f32>) {
-        let s = &self.snapshot;
-        let jobs = s.jobs.len() as f64;
-        let executors = f64::from(seen.num_executors());
-        let source = seen.source_job();
-        self.job.clear();
-        // Candidates and active jobs are both in arrival order.
-        let mut place = 0;
-        for job in s.candidates() {
-            while s.jobs[place].job != job.job {
-                place += 1;
-            }
-            let held = f64::from(job.supply);
-            let tasks = f64::from(job.tasks);
-            self.job.push([
-                0.0,
-                f64::from(u8::from(source == Some(job.job))),
-                job.work_ms,
-                tasks,
-                f64::from(job.stages),
-                job.path_ms,
-                f64::from(job.path_tasks),
-                job.smallest_ready_ms,
-                job.ready_work_ms,
-                f64::from(job.ready_tasks),
-                f64::from(job.ready.1 - job.ready.0),
-                held,
-                held * jobs / executors,
-                held / executors,
-                f64::from(job.running),
-                f64::from(seen.room(job.job)),
-                f64::from(job.ready_demand),
-                job.age_ms,
-                place as f64,
-                job.progress,
-                job.work_ms / tasks.max(1.0),
-                jobs,
-                f64::from(seen.committable()),
-                job.work_ms / s.total_work_ms.max(1.0),
-            ]);
-        }
-        self.job.write(out);
-        if abstains {
-            self.job.write_flag_row(out);
-        }
+        let all = &self.snapshot;
+        let candidates = all.candidates().map(|(place, job)| Candidate { job, place });
+        self.job.write(&Asked { seen: *seen, all }, candidates, abstains, out);
     }
 }

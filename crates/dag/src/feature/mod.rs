@@ -9,7 +9,14 @@ mod words;
 pub use snapshot::Snapshot;
 pub use words::words;
 
-use sched_distill_core::{feature::Columns, level::FeatureSet};
+use crate::state::View;
+use amount::Amount;
+use job::Job;
+use sched_distill_core::{
+    feature::{Columns, Level as _},
+    level::FeatureSet,
+};
+use stage::Stage;
 use std::sync::LazyLock;
 
 /// Marks the candidate "give nothing" among the jobs.
@@ -18,42 +25,39 @@ pub const NO_JOB: u32 = u32::MAX;
 /// The levels of the `dag` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "dag".to_owned(),
+        levels: vec![Job::spec(), Stage::spec(), Amount::spec()],
+    });
     &SET
 }
 
-fn describe() -> FeatureSet {
-    FeatureSet {
-        scenario: "dag".to_owned(),
-        levels: vec![
-            Columns::new(job::BASE).level("job", "Which job gets executors?", &["job"])
-                .of("Active jobs with a stage that may be scheduled, by arrival; last, where the policy may, to give nothing."),
-            Columns::new(stage::BASE).level("stage", "Which stage of that job?", &["job", "stage"])
-                .of("Stages of that job that may be scheduled, by number."),
-            Columns::new(amount::BASE).level("amount", "How many executors?", &["job", "stage", "amount"])
-                .of("1, 2, 3, ... executors, up to what that job has room for and that stage wants."),
-        ],
+/// The open question.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    seen: View<'a>,
+    all: &'a Snapshot,
+}
+
+impl Asked<'_> {
+    /// Active jobs.
+    fn jobs(&self) -> f64 {
+        self.all.jobs.len() as f64
+    }
+
+    /// Executors of the cluster.
+    fn executors(&self) -> f64 {
+        f64::from(self.seen.num_executors())
     }
 }
 
 /// Extracts feature rows at a question, with buffers that are reused from one question to the next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extractor {
     snapshot: Snapshot,
-    job: Columns,
-    stage: Columns,
-    amount: Columns,
-}
-
-impl Default for Extractor {
-    fn default() -> Self {
-        Self {
-            snapshot: Snapshot::default(),
-            job: Columns::new(job::BASE),
-            stage: Columns::new(stage::BASE),
-            amount: Columns::new(amount::BASE),
-        }
-    }
+    job: Columns<Job>,
+    stage: Columns<Stage>,
+    amount: Columns<Amount>,
 }
 
 impl Extractor {
@@ -61,12 +65,22 @@ impl Extractor {
     /// hold is not defined.
     #[must_use]
     pub fn limited(wanted: &[&[bool]]) -> Self {
-        let mut extractor = Self::default();
-        for (columns, wanted) in
-            [&mut extractor.job, &mut extractor.stage, &mut extractor.amount].into_iter().zip(wanted)
-        {
-            columns.limit(wanted);
+        Self {
+            job: Columns::limited(wanted[0]),
+            stage: Columns::limited(wanted[1]),
+            amount: Columns::limited(wanted[2]),
+            ..Self::default()
         }
-        extractor
+    }
+
+    /// Takes in a new question; the row functions then refer to it.
+    pub fn update(&mut self, seen: &View<'_>) {
+        self.snapshot.update(seen);
+    }
+
+    /// The present question summed up: candidates of the job level and their stages.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
 }

@@ -31,6 +31,13 @@ pub(super) struct JobFigures {
     pub(super) smallest_ready_ms: f64,
 }
 
+impl JobFigures {
+    /// Remaining work ÷ tasks not launched.
+    pub(super) fn mean_task_ms(&self) -> f64 {
+        self.work_ms / f64::from(self.tasks).max(1.0)
+    }
+}
+
 /// Figures of one stage of an active job, by stage id.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StageFigures {
@@ -207,8 +214,9 @@ impl Snapshot {
         start as usize..end as usize
     }
 
-    pub(super) fn candidates(&self) -> impl ExactSizeIterator<Item = &JobFigures> {
-        self.candidates.iter().map(|&i| &self.jobs[i as usize])
+    /// Their places among the active jobs, and their figures.
+    pub(super) fn candidates(&self) -> impl ExactSizeIterator<Item = (u32, &JobFigures)> {
+        self.candidates.iter().map(|&place| (place, &self.jobs[place as usize]))
     }
 
     pub(super) fn candidate(&self, candidate: usize) -> &JobFigures {

@@ -1,111 +1,195 @@
 //! Amount level: how many cores does a job get?
 
-use super::{Extractor, How, flag};
+use super::{Asked, Extractor, How, snapshot};
 use crate::{
     heuristic::RESERVE,
-    state::{Class, View},
+    state::{Class, JobView, View},
 };
-use sched_distill_core::feature::{Base, Ratio};
+use sched_distill_core::{
+    feature::{Described, Level, Quantity},
+    level::Control::{Decided, Declared, Measured},
+};
 
 /// Most that a time to spare is said to be, as a share of the time still needed.
 const MOST_SHARE: f64 = 100.0;
 
-pub(super) const BASE: &[Base] = &[
-    Base::count("cores", "cores", "Cores that it gets.").ranked(),
-    Base::flag("is_kept", "Whether it keeps the cores that it has."),
-    Base::count("change", "cores", "Cores that it gets more than it has; negative if fewer.").decided(),
-    Base::count("beyond_sufficient", "cores", "Cores beyond the smallest size that suffices; negative if too few.")
-        .declared(),
-    Base::flag("is_sufficient", "Whether it is the smallest size that suffices, or the largest where none does.").declared(),
-    Base::flag("suffices", "Whether it is predicted to be on time, 8 % kept in reserve.").declared(),
-    Base::absolute("slack", "ms", "Predicted time to spare.").declared(),
-    Base::absolute("slack_share", "1", "Predicted time to spare, as a share of the time still needed.").declared(),
-    Base::share("chance", "Probability to be on time.").declared(),
-    Base::absolute("time", "ms", "Predicted time until it is complete.").declared().with_ratio(Ratio::Time),
-    Base::absolute("core_time", "ms", "Predicted core time until it is complete.").declared().ranked().with_ratio(Ratio::Time),
-    Base::count("unused", "cores", "Cores that its program would leave idle.").declared(),
-    Base::count("free_then", "cores", "Free cores of the cluster then.").decided(),
-    Base::count("begin_then", "jobs", "Waiting jobs that are not hopeless, any one of which could then begin at a size that suffices.")
-        .declared(),
-    Base::flag("running", "Whether it runs already."),
-    Base::flag("best_effort", "Whether its deadline is given up.").decided(),
-    Base::flag("as_submitted", "Whether it would begin, or runs, as it was submitted."),
-    Base::flag("hopeless", "Whether it is predicted to be late whatever it gets.").declared(),
-    Base::count("sufficient", "cores", "The smallest size that suffices; its largest if none does.").declared(),
-    Base::count("held", "cores", "Cores that it has.").decided(),
-    Base::absolute("slack_kept", "ms", "Predicted time to spare with the cores that it has, or requests if it waits.")
-        .declared(),
-    Base::absolute("slack_kept_share", "1", "That time to spare, as a share of the time still needed.").declared(),
-    Base::count("spare_checks", "1", "Checks in a row that found it with more than 15 % of time to spare.").declared(),
-    Base::absolute("unchanged", "ms", "Time since it got the cores that it has.").decided(),
-    Base::absolute("time_left", "ms", "Predicted time that it still needs at its sufficient size.").declared(),
-    Base::count("waiting", "jobs", "Jobs that wait and whose deadline is not given up."),
-    Base::count("fitting_jobs", "jobs", "Those that are not hopeless of which a sufficient size could be had now.")
-        .declared(),
-    Base::count("missing", "cores", "Cores that are missing to begin the waiting job that needs fewest, if none fits.")
-        .declared(),
-    Base::absolute(
-        "backlog",
-        "ms",
-        "Predicted core time of waiting jobs that are not hopeless ÷ cores of the cluster.",
-    )
-    .declared(),
-    Base::absolute("urgent", "ms", "How long the waiting jobs that are not hopeless can all still wait, each at its largest size; 1e9 ms without any.")
-        .declared(),
-    Base::count("free_cores", "cores", "Free cores on the node that has most.").decided(),
+/// The job that gets cores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen<'a> {
+    asked: Asked<'a>,
+    job: JobView<'a>,
+    of: &'a snapshot::Candidate,
+    elastic: bool,
+    due_ms: f64,
+    held: u32,
+}
+
+/// A number of cores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    cores: u32,
+    /// How many of them its program uses.
+    used: u32,
+    /// How long it pauses, works then, and has to spare, ms.
+    pause_ms: f64,
+    work_ms: f64,
+    slack_ms: f64,
+}
+
+impl<'a> Chosen<'a> {
+    fn new(asked: Asked<'a>, of: &'a snapshot::Candidate, how: How) -> Self {
+        let job = asked.seen.job(of.job);
+        Self { asked, job, of, elastic: how == How::Elastic, due_ms: job.due_ms(), held: job.cores() }
+    }
+
+    fn candidate(&self, cores: u32) -> Candidate {
+        let used = self.job.used_with(cores, self.elastic);
+        let (pause_ms, work_ms) =
+            (self.job.pause_with_ms(cores), self.job.remaining() * self.job.estimate().time_ms(used));
+        Candidate { cores, used, pause_ms, work_ms, slack_ms: self.due_ms - pause_ms - work_ms }
+    }
+
+    /// Whether it would begin, or runs, as it was submitted.
+    fn is_as_submitted(&self) -> bool {
+        if self.asked.all.is_running { !self.job.is_elastic() } else { !self.elastic }
+    }
+
+    /// Time to spare with the cores that it has, or requests if it waits, as a share of the time still needed.
+    fn slack_kept_share(&self) -> f64 {
+        let (job, is_running) = (&self.job, self.asked.all.is_running);
+        let kept_ms = job.work_ms(if is_running { job.used() } else { job.threads().min(job.requested()) });
+        (job.slack_ms() / kept_ms.max(1.0)).clamp(-MOST_SHARE, MOST_SHARE)
+    }
+}
+
+impl Candidate {
+    /// How much time it needs in all, ms.
+    fn time_ms(&self) -> f64 {
+        self.pause_ms + self.work_ms
+    }
+
+    /// How many more cores these are than some.
+    fn more_than(&self, cores: u32) -> f64 {
+        f64::from(self.cores) - f64::from(cores)
+    }
+
+    /// Whether it is predicted to be on time, with the reserve.
+    fn suffices(&self, due_ms: f64) -> bool {
+        self.pause_ms + (1.0 + RESERVE) * self.work_ms <= due_ms
+    }
+
+    /// Time to spare, as a share of the time still needed.
+    fn slack_share(&self) -> f64 {
+        (self.slack_ms / self.work_ms.max(1.0)).clamp(-MOST_SHARE, MOST_SHARE)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Amount;
+
+impl Level for Amount {
+    type Question<'a> = Chosen<'a>;
+    type Candidate<'a> = Candidate;
+
+    const NAME: &'static str = "amount";
+    const QUESTION: &'static str = "How many cores does it get?";
+    const CANDIDATES: &'static str = "1, 2, 3, ... cores, up to the most that it can be given in that way.";
+    const ENTITIES: &'static [&'static str] = &["job", "amount"];
+    const CALLED: [&'static str; 3] = ["size", "prefers", "gives"];
+    const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
+}
+
+type Q = Described<Amount>;
+
+const QUANTITIES: &[Quantity<Amount>] = &[
+    Q::count(Measured, "cores", "cores", "Cores that it gets.")
+        .words("cores", "{fewer|more} cores")
+        .ranked(&|_, c| c.cores),
+    Q::flag(Measured, "is_kept", "Whether it keeps the cores that it has.")
+        .words("keeping its size", "{another size|the size that it has}")
+        .value(&|q, c| c.cores == q.held),
+    Q::count(Decided, "change", "cores", "Cores that it gets more than it has; negative if fewer.")
+        .words("cores more than it has", "to {shrink|grow} it")
+        .value(&|q, c| c.more_than(q.held)),
+    Q::count(Declared, "beyond_sufficient", "cores", "Cores beyond the smallest size that suffices;")
+        .and("negative if too few.")
+        .words("cores beyond what suffices", "{fewer|more} cores beyond what suffices")
+        .value(&|q, c| c.more_than(q.of.size)),
+    Q::flag(Declared, "is_sufficient", "Whether it is the smallest size that suffices,")
+        .and("or the largest where none does.")
+        .words("being just enough", "{another size than the smallest|the smallest size} that suffices")
+        .value(&|q, c| c.cores == q.of.size),
+    Q::flag(Declared, "suffices", "Whether it is predicted to be on time, 8 % kept in reserve.")
+        .words("being enough", "a size that {does not suffice|suffices}")
+        .value(&|q, c| c.suffices(q.due_ms)),
+    Q::time(Declared, "slack", "Predicted time to spare.")
+        .words("time to spare", "what leaves {less|more} time to spare")
+        .value(&|_, c| c.slack_ms),
+    Q::absolute(Declared, "slack_share", "1", "Predicted time to spare, as a share of the time still needed.")
+        .words("time to spare, as a share", "what leaves a {smaller|larger} share of time to spare")
+        .value(&|_, c| c.slack_share()),
+    Q::share(Declared, "chance", "Probability to be on time.")
+        .words("chance to be on time", "a {smaller|larger} chance to be on time")
+        .value(&|q, c| q.job.chance_with(c.cores, q.elastic)),
+    Q::time(Declared, "time", "Predicted time until it is complete.")
+        .words("time until complete", "what takes {less|more} time")
+        .ratio(&|_, c| c.time_ms()),
+    Q::time(Declared, "core_time", "Predicted core time until it is complete.")
+        .words("core time until complete", "what takes {less|more} core time")
+        .compared(&|_, c| f64::from(c.cores) * c.time_ms()),
+    Q::count(Declared, "unused", "cores", "Cores that its program would leave idle.")
+        .words("cores left idle", "what leaves {fewer|more} cores idle")
+        .value(&|_, c| c.cores - c.used),
+    Q::count(Decided, "free_then", "cores", "Free cores of the cluster then.")
+        .words("cores free then", "what leaves {fewer|more} cores free")
+        .value(&|q, c| f64::from(q.asked.seen.free() + q.held) - f64::from(c.cores)),
+    Q::count(Declared, "begin_then", "jobs", "Waiting jobs that are not hopeless,")
+        .and("any one of which could then begin at a size that suffices.")
+        .words("jobs that could begin then", "what lets {fewer|more} waiting jobs begin")
+        .value(&|q, c| q.asked.all.begin(q.job.room_then(c.cores)) as f64),
+    Q::flag(Measured, "running", "Whether it runs already.").shared("running already", &|q| q.asked.all.is_running),
+    Q::flag(Decided, "best_effort", "Whether its deadline is given up.")
+        .shared("having its deadline given up", &|q| q.job.class() == Class::BestEffort),
+    Q::flag(Measured, "as_submitted", "Whether it would begin, or runs, as it was submitted.")
+        .shared("running as submitted", &|q| q.is_as_submitted()),
+    Q::flag(Declared, "hopeless", "Whether it is predicted to be late whatever it gets.")
+        .shared("being hopeless", &|q| q.of.hopeless),
+    Q::count(Declared, "sufficient", "cores", "The smallest size that suffices; its largest if none does.")
+        .shared("cores that suffice", &|q| q.of.size),
+    Q::count(Decided, "held", "cores", "Cores that it has.").shared("cores that it has", &|q| q.held),
+    Q::time(Declared, "slack_kept", "Predicted time to spare with the cores that it has, or requests if it waits.")
+        .shared("time to spare with what it has", &|q| q.job.slack_ms()),
+    Q::absolute(Declared, "slack_kept_share", "1", "That time to spare, as a share of the time still needed.")
+        .shared("time to spare with what it has, as a share", &|q| q.slack_kept_share()),
+    Q::count(Declared, "spare_checks", "1", "Checks in a row that found it with more than 15 % of time to spare.")
+        .shared("checks with time to spare", &|q| q.job.spare_checks()),
+    Q::time(Decided, "unchanged", "Time since it got the cores that it has.")
+        .shared("time since its size changed", &|q| q.job.unchanged_ms()),
+    Q::time(Declared, "time_left", "Predicted time that it still needs at its sufficient size.")
+        .shared("time that it still needs", &|q| q.job.work_ms(q.of.size)),
+    Q::count(Measured, "waiting", "jobs", "Jobs that wait and whose deadline is not given up.")
+        .shared("jobs that wait", &|q| q.asked.seen.waiting().len() as f64),
+    Q::count(Declared, "fitting_jobs", "jobs", "Those that are not hopeless of which a sufficient size could be had")
+        .and("now.")
+        .shared("jobs that could begin at a size that suffices", &|q| q.asked.all.fitting),
+    Q::count(Declared, "missing", "cores", "Cores that are missing to begin the waiting job that needs fewest,")
+        .and("if none fits.")
+        .shared("cores missing to begin another job", &|q| q.asked.all.missing),
+    Q::time(Declared, "backlog", "Predicted core time of waiting jobs that are not hopeless ÷ cores of the cluster.")
+        .shared("core time that waits, per core", &|q| q.asked.all.backlog_ms),
+    Q::time(Declared, "urgent", "How long the waiting jobs that are not hopeless can all still wait,")
+        .and("each at its largest size; 1e9 ms without any.")
+        .shared("time that waiting jobs can still wait", &|q| q.asked.all.urgent_ms),
+    Q::count(Decided, "free_cores", "cores", "Free cores on the node that has most.")
+        .shared("free cores of the emptiest node", &|q| q.asked.seen.room()),
 ];
 
 impl Extractor {
     /// Appends a row for each number of cores from 1 on; returns how many there are, 0 if the job gets none in this way.
     pub fn amount_rows(&mut self, seen: &View<'_>, candidate: usize, how: How, out: &mut Vec<f32>) -> usize {
-        let s = &self.snapshot;
-        let candidate = &s.candidates()[candidate];
-        let most = candidate.most(seen, how);
-        let job = seen.job(candidate.job);
-        let (due, remaining, elastic) = (job.due_ms(), job.remaining(), how == How::Elastic);
-        let as_submitted = if s.is_running { !job.is_elastic() } else { !elastic };
-        let (held, slack_kept) = (job.cores(), job.slack_ms());
-        let kept_ms = job.work_ms(if s.is_running { job.used() } else { job.threads().min(job.requested()) }).max(1.0);
-        self.amount.clear();
-        for cores in 1..=most {
-            let used = job.used_with(cores, elastic);
-            let (pause, work) = (job.pause_with_ms(cores), remaining * job.estimate().time_ms(used));
-            let slack = due - pause - work;
-            self.amount.push([
-                f64::from(cores),
-                flag(cores == held),
-                f64::from(cores) - f64::from(held),
-                f64::from(cores) - f64::from(candidate.size),
-                flag(cores == candidate.size),
-                flag(pause + (1.0 + RESERVE) * work <= due),
-                slack,
-                (slack / work.max(1.0)).clamp(-MOST_SHARE, MOST_SHARE),
-                job.chance_with(cores, elastic),
-                pause + work,
-                f64::from(cores) * (pause + work),
-                f64::from(cores - used),
-                f64::from(seen.free() + held) - f64::from(cores),
-                s.begin(job.room_then(cores)) as f64,
-                flag(s.is_running),
-                flag(job.class() == Class::BestEffort),
-                flag(as_submitted),
-                flag(candidate.hopeless),
-                f64::from(candidate.size),
-                f64::from(held),
-                slack_kept,
-                (slack_kept / kept_ms).clamp(-MOST_SHARE, MOST_SHARE),
-                f64::from(job.spare_checks()),
-                job.unchanged_ms(),
-                job.work_ms(candidate.size),
-                seen.waiting().len() as f64,
-                f64::from(s.fitting),
-                f64::from(s.missing),
-                s.backlog_ms,
-                s.urgent_ms,
-                f64::from(seen.room()),
-            ]);
-        }
-        self.amount.write(out);
-        most as usize
+        let all = &self.snapshot;
+        let of = &all.candidates()[candidate];
+        let chosen = Chosen::new(Asked { seen: *seen, all }, of, how);
+        self.amount.write(&chosen, (1..=how.most(&chosen.job)).map(|cores| chosen.candidate(cores)), false, out)
     }
 }

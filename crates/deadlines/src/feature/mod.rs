@@ -12,7 +12,14 @@ mod words;
 pub use snapshot::{Candidate, How, Snapshot};
 pub use words::words;
 
-use sched_distill_core::{feature::Columns, level::FeatureSet};
+use crate::state::View;
+use amount::Amount;
+use class::Class;
+use job::Job;
+use sched_distill_core::{
+    feature::{Columns, Level as _},
+    level::FeatureSet,
+};
 use std::sync::LazyLock;
 
 /// Stands for no job where a number of a job is expected.
@@ -21,42 +28,27 @@ pub const NO_JOB: u32 = u32::MAX;
 /// The levels of the `deadlines` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "deadlines".to_owned(),
+        levels: vec![Job::spec(), Class::spec(), Amount::spec()],
+    });
     &SET
 }
 
-fn describe() -> FeatureSet {
-    FeatureSet {
-        scenario: "deadlines".to_owned(),
-        levels: vec![
-            Columns::new(job::BASE).level("job", "Which job begins next, if any?", &["job"])
-                .of("Waiting jobs, by arrival, then to begin none; of a question about a running job, that job alone."),
-            Columns::new(class::BASE).level("class", "How is it taken on?", &["job", "class"])
-                .of("Ways that are open to that job, in this order: at a size of its own, as submitted, best effort, refused."),
-            Columns::new(amount::BASE).level("amount", "How many cores does it get?", &["job", "amount"])
-                .of("1, 2, 3, ... cores, up to the most that it can be given in that way."),
-        ],
-    }
+/// The open question.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    seen: View<'a>,
+    all: &'a Snapshot,
 }
 
 /// Extracts feature rows at a question, with buffers that are reused from one question to the next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extractor {
     snapshot: Snapshot,
-    job: Columns,
-    class: Columns,
-    amount: Columns,
-}
-
-impl Default for Extractor {
-    fn default() -> Self {
-        Self {
-            snapshot: Snapshot::default(),
-            job: Columns::new(job::BASE),
-            class: Columns::new(class::BASE),
-            amount: Columns::new(amount::BASE),
-        }
-    }
+    job: Columns<Job>,
+    class: Columns<Class>,
+    amount: Columns<Amount>,
 }
 
 impl Extractor {
@@ -64,10 +56,17 @@ impl Extractor {
     /// hold is not defined.
     #[must_use]
     pub fn limited(wanted: &[&[bool]]) -> Self {
-        let mut extractor = Self::default();
-        let columns = [&mut extractor.job, &mut extractor.class, &mut extractor.amount];
-        columns.into_iter().zip(wanted).for_each(|(columns, wanted)| columns.limit(wanted));
-        extractor
+        Self {
+            job: Columns::limited(wanted[0]),
+            class: Columns::limited(wanted[1]),
+            amount: Columns::limited(wanted[2]),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in a new question; the row functions then refer to it.
+    pub fn update(&mut self, seen: &View<'_>) {
+        self.snapshot.update(seen);
     }
 
     /// The present question summed up: the jobs that are asked about.
@@ -75,8 +74,4 @@ impl Extractor {
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
-}
-
-fn flag(is: bool) -> f64 {
-    f64::from(u8::from(is))
 }

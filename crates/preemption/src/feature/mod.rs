@@ -11,8 +11,14 @@ mod words;
 pub use snapshot::{Candidate, Snapshot};
 pub use words::words;
 
-use sched_distill_core::{feature::Columns, level::FeatureSet};
+use crate::{history::History, state::View};
+use job::Job;
+use sched_distill_core::{
+    feature::{Columns, Level as _},
+    level::FeatureSet,
+};
 use std::sync::LazyLock;
+use victim::Victim;
 
 /// Stands for no job where a number of a job is expected.
 pub const NO_JOB: u32 = u32::MAX;
@@ -23,34 +29,40 @@ const HOUR_MS: f64 = 3.6e6;
 /// The levels of the `preemption` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> =
+        LazyLock::new(|| FeatureSet { scenario: "preemption".to_owned(), levels: vec![Job::spec(), Victim::spec()] });
     &SET
 }
 
-fn describe() -> FeatureSet {
-    FeatureSet {
-        scenario: "preemption".to_owned(),
-        levels: vec![
-            Columns::new(job::BASE).level("job", "Which waiting job is served next, if any?", &["job"])
-                .of("Waiting jobs that can be served, by arrival, then to serve none; of a question who is suspended, the job in question alone."),
-            Columns::new(victim::BASE).level("victim", "Which job is suspended for it, if any?", &["job", "victim"])
-                .of("Jobs that can be suspended, by arrival, then to suspend none."),
-        ],
+/// The open question: what all candidates share.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    seen: View<'a>,
+    all: &'a Snapshot,
+}
+
+impl<'a> Asked<'a> {
+    fn earlier(&self) -> &'a History {
+        &self.seen.cluster().earlier
+    }
+
+    /// GPUs of the cluster.
+    fn gpus(&self) -> f64 {
+        f64::from(self.seen.cluster().gpus())
+    }
+
+    /// Jobs that wait without a claim and arrived before this one.
+    fn before(&self, job: u32) -> f64 {
+        self.seen.waiting().partition_point(|&other| other < job) as f64
     }
 }
 
 /// Extracts feature rows at a question, with buffers that are reused from one question to the next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extractor {
     snapshot: Snapshot,
-    job: Columns,
-    victim: Columns,
-}
-
-impl Default for Extractor {
-    fn default() -> Self {
-        Self { snapshot: Snapshot::default(), job: Columns::new(job::BASE), victim: Columns::new(victim::BASE) }
-    }
+    job: Columns<Job>,
+    victim: Columns<Victim>,
 }
 
 impl Extractor {
@@ -58,14 +70,12 @@ impl Extractor {
     /// hold is not defined.
     #[must_use]
     pub fn limited(wanted: &[&[bool]]) -> Self {
-        let mut extractor = Self::default();
-        let columns = [&mut extractor.job, &mut extractor.victim];
-        columns.into_iter().zip(wanted).for_each(|(columns, wanted)| columns.limit(wanted));
-        extractor
+        let (job, victim) = (Columns::limited(wanted[0]), Columns::limited(wanted[1]));
+        Self { job, victim, ..Self::default() }
     }
 
     /// Takes in a new question; the row functions then refer to it.
-    pub fn update(&mut self, seen: &crate::View<'_>) {
+    pub fn update(&mut self, seen: &View<'_>) {
         self.snapshot.update(seen);
     }
 
@@ -74,8 +84,4 @@ impl Extractor {
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
-}
-
-fn flag(is: bool) -> f64 {
-    f64::from(u8::from(is))
 }

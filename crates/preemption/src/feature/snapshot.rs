@@ -30,6 +30,13 @@ pub struct Candidate {
     pub(super) is_last: bool,
 }
 
+impl Candidate {
+    /// What the division gains, ms.
+    pub(super) fn gain_ms(&self) -> f64 {
+        if self.divides { self.otherwise_ms - self.ready_ms - self.delay_ms } else { 0.0 }
+    }
+}
+
 /// The cluster at a question, summed up.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {

@@ -21,12 +21,12 @@ pub enum Order {
 
 impl Order {
     /// Who has less comes first.
-    fn key(self, job: &JobView<'_>) -> f64 {
+    fn key(self, seen: &View<'_>, job: &JobView<'_>) -> f64 {
         match self {
             Self::Srtf => job.left_ms(),
-            Self::SrtfTrue => job.true_left_ms().unwrap_or_else(|| job.left_ms()),
+            Self::SrtfTrue => seen.truth.left_ms(job),
             Self::Las(limit_ms) => f64::from(u8::from(job.service_ms() >= limit_ms)),
-            Self::Gittins => -job.state.cluster.earlier.gittins(job.service_ms()),
+            Self::Gittins => -seen.cluster().earlier.gittins(job.service_ms()),
         }
     }
 
@@ -36,8 +36,9 @@ impl Order {
         match seen.question() {
             Question::Serve => self.serve(seen).map_or(Decision::Wait, |job| Decision::Serve { job }),
             Question::Condemn(job) => {
-                let own = self.key(&seen.job(job));
-                let keys = seen.candidates().map(|job| (self.key(&seen.job(job)), job)).filter(|(key, _)| *key > own);
+                let own = self.key(seen, &seen.job(job));
+                let keys =
+                    seen.candidates().map(|job| (self.key(seen, &seen.job(job)), job)).filter(|(key, _)| *key > own);
                 // Of equals the last, which has the highest number.
                 let worst = keys.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 worst.map_or(Decision::Wait, |(_, job)| Decision::Condemn { job })
@@ -51,7 +52,7 @@ impl Order {
         let mut best: Option<(f64, u32)> = None;
         for id in waiting(seen) {
             let job = seen.job(id);
-            let key = self.key(&job);
+            let key = self.key(seen, &job);
             if best.is_some_and(|(least, _)| key >= least) {
                 continue;
             }
@@ -66,6 +67,6 @@ impl Order {
     /// GPUs of those that can be condemned and come after a key.
     fn behind(self, seen: &View<'_>, key: f64) -> u32 {
         let jobs = seen.busy().iter().map(|&job| seen.job(job));
-        jobs.filter(|job| job.can_be_condemned() && self.key(job) > key).map(|job| job.gpus()).sum()
+        jobs.filter(|job| job.can_be_condemned() && self.key(seen, job) > key).map(|job| job.gpus()).sum()
     }
 }

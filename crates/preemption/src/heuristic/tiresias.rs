@@ -215,10 +215,7 @@ impl Tiresias {
     /// Who is to run: all GPUs are counted free, and who fits gets its own, in order. Without preemption who runs goes on.
     fn choose(&mut self, seen: &View<'_>) {
         let gpus = |id: &u32| seen.job(*id).gpus();
-        let left_s = |id: &u32| {
-            let job = seen.job(*id);
-            (job.true_left_ms().unwrap_or_else(|| job.left_ms()) / 1e3).round()
-        };
+        let left_s = |id: &u32| (seen.truth.left_ms(&seen.job(*id)) / 1e3).round();
         match self.rule {
             Rule::Sjf => self.order.sort_by_key(gpus),
             Rule::Shortest => self.order.sort_by(|a, b| left_s(a).total_cmp(&left_s(b))),

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Cluster, Preemption,
-    state::{Decision, DecisionError, Stage, View},
+    state::{Decision, DecisionError, Stage, Truth, View},
 };
 use sched_distill_core::{
     rng::normal,
@@ -18,7 +18,8 @@ impl Simulation for Simulator {
     type Error = DecisionError;
 
     fn view(&self) -> Option<View<'_>> {
-        if self.ended { None } else { self.state.open_question() }
+        let view = if self.ended { None } else { self.state.open_question() };
+        view.map(|view| View { truth: Truth { jobs: &self.truth }, ..view })
     }
 
     fn check(&self, decision: Decision) -> Result<(), DecisionError> {

@@ -51,6 +51,8 @@ pub(super) struct JobRun {
 pub struct Simulator {
     pub(super) state: ClusterState,
     pub(super) runs: Vec<JobRun>,
+    /// What is lent to rules that are clairvoyant.
+    pub(super) truth: Vec<[f64; 2]>,
     /// Times in which jobs computed, from when to when.
     pub(super) computed: Vec<(f64, f64)>,
     /// The next event of each job that holds GPUs and waits for no transfer.
@@ -77,10 +79,14 @@ pub struct Simulator {
 }
 
 impl PreemptionJob {
-    /// The job as schedulers know it, and what it really takes.
+    /// The job as schedulers know it.
     fn state(&self, id: u32, cluster: &Cluster) -> Job {
-        let job = Job::new(id, self.model, &self.declared(), cluster, self.counter_ms, self.bias);
-        Job { truth: [self.epochs, self.epoch_ms], ..job }
+        Job::new(id, self.model, &self.declared(), cluster, self.counter_ms, self.bias)
+    }
+
+    /// What it really takes, as [`Truth`] has it.
+    fn truth(&self) -> [f64; 2] {
+        [self.epochs, self.epoch_ms]
     }
 }
 
@@ -106,6 +112,7 @@ impl Simulator {
             storage: Storage::new(count),
             node_events: EventQueue::new(cluster.nodes),
             failures_of: vec![0; cluster.nodes as usize],
+            truth: jobs.iter().map(PreemptionJob::truth).collect(),
             runs: jobs.into_iter().map(run).collect(),
             state: ClusterState::of(cluster, known),
             was_check: false,
@@ -134,6 +141,7 @@ impl Simulator {
         let mut episode = self.clone();
         let new = &jobs[job as usize];
         episode.state.jobs[job as usize] = new.state(job, &self.state.cluster);
+        episode.truth[job as usize] = new.truth();
         episode.runs[job as usize].job = *new;
         episode
     }

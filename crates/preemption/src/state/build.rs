@@ -71,7 +71,6 @@ impl Job {
             data_gb: new.data_gb,
             checkpoint_gb: new.checkpoint_gb,
             epoch_ms: [profiles_ms, told_ms],
-            truth: [f64::NAN; 2],
             stage: Stage::Waiting,
             condemned: false,
             since_ms: new.arrival_ms,

@@ -161,15 +161,6 @@ impl<'a> JobView<'a> {
         (self.job.declared - self.whole() - 1.0).max(0.0) * self.epoch_ms()
     }
 
-    /// Time of computing that is really left, packed; `None` in a state made by hand. No scheduler knows it: for baselines that are
-    /// marked as clairvoyant.
-    #[must_use]
-    pub fn true_left_ms(&self) -> Option<f64> {
-        let [epochs, epoch_ms] = self.job.truth;
-        let left = (epochs - self.job.done_at(self.state.time_ms)).max(0.0) * epoch_ms;
-        (!left.is_nan()).then_some(left)
-    }
-
     /// Whether enough nodes hold its data.
     #[must_use]
     pub fn is_cached(&self) -> bool {

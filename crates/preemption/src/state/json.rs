@@ -308,7 +308,7 @@ impl View<'_> {
         for job in state.jobs.iter_mut() {
             let (whole, began_ms) = (job.whole_at(now), job.epoch_began_ms(now));
             job.epoch_ms = [job.epoch_ms[usize::from(whole >= observe)]; 2];
-            (job.done, job.began_ms, job.pace, job.truth) = (whole, began_ms, 0.0, [f64::NAN; 2]);
+            (job.done, job.began_ms, job.pace) = (whole, began_ms, 0.0);
         }
         state
     }

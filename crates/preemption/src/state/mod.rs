@@ -8,6 +8,7 @@ mod decision;
 mod job;
 mod json;
 mod place;
+mod truth;
 mod view;
 
 pub use build::NewJob;
@@ -23,6 +24,7 @@ use claim::Claim;
 use sched_distill_core::state::{Arrives, Jobs};
 use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, sync::Arc};
+pub(crate) use truth::Truth;
 
 /// Where a job is. As JSON it is told of those alone that hold GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +69,6 @@ pub(crate) struct Job {
     pub(crate) checkpoint_gb: f64,
     /// Predicted time of an epoch, before its counter has told and after; the second must not be shown before.
     pub(crate) epoch_ms: [f64; 2],
-    /// Epochs that it takes and their time, as nobody but the simulator knows; NaN in a state made by hand.
-    pub(crate) truth: [f64; 2],
     pub(crate) stage: Stage,
     /// Whether it computes for the last time before it is suspended, or is being saved.
     pub(crate) condemned: bool,
@@ -218,7 +218,7 @@ impl ClusterState {
     #[must_use]
     pub fn view(&self) -> Option<View<'_>> {
         let asks = self.open && (self.forming.is_some() || self.asks_anyhow() || self.anyone_can_be_served());
-        asks.then_some(View { state: self })
+        asks.then_some(View { state: self, truth: Truth::default() })
     }
 
     /// The same for who closes questions as soon as nothing more is asked ([`ClusterState::close_if_done`]).
@@ -226,7 +226,7 @@ impl ClusterState {
     #[inline]
     pub(crate) fn open_question(&self) -> Option<View<'_>> {
         debug_assert_eq!(self.open, self.view().is_some());
-        self.open.then_some(View { state: self })
+        self.open.then_some(View { state: self, truth: Truth::default() })
     }
 
     /// Whether questions are asked as long as jobs are there.

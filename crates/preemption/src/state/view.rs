@@ -1,10 +1,9 @@
-//! What a scheduler may know of the cluster at a question. Nothing here tells the future, nor how long epochs really take, but for
-//! [`JobView::true_left_ms`], which says so.
+//! What a scheduler may know of the cluster at a question. Nothing here tells the future, nor how long jobs really take.
 //!
 //! A [`View`] is lent by the simulator, and by a [`ClusterState`] that anyone can make: features, heuristics, networks and students
 //! read it alone.
 
-use super::{ClusterState, Decision, JobView};
+use super::{ClusterState, Decision, JobView, Truth};
 use crate::Cluster;
 use serde::Serialize;
 
@@ -25,6 +24,8 @@ pub enum Question {
 #[serde(transparent)]
 pub struct View<'a> {
     pub(crate) state: &'a ClusterState,
+    #[serde(skip)]
+    pub(crate) truth: Truth<'a>,
 }
 
 impl<'a> View<'a> {

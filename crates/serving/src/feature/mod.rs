@@ -10,13 +10,14 @@ mod words;
 pub use snapshot::Snapshot;
 pub use words::words;
 
-use application::Asked;
+use crate::state::View;
+use application::Application;
 use sched_distill_core::{
-    feature::Columns,
+    feature::{Columns, Level as _},
     level::{FeatureSet, base},
 };
 use std::sync::LazyLock;
-use task::Joining;
+use task::Task;
 
 /// Stands for no application where the place of one is expected, and for no task where the number of one is.
 pub const NO_ONE: u32 = u32::MAX;
@@ -24,32 +25,29 @@ pub const NO_ONE: u32 = u32::MAX;
 /// The levels of the `serving` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "serving".to_owned(),
+        levels: vec![Application::spec(), Task::spec()],
+    });
     &SET
 }
 
-fn describe() -> FeatureSet {
-    let question = "Which task joins the batch, or is it closed?";
-    FeatureSet {
-        scenario: "serving".to_owned(),
-        levels: vec![
-            Columns::new(application::BASE)
-                .level("application", "Which application is served next, if any?", &["application"])
-                .of("Applications with waiting tasks, by place, then to serve none; of a question about a batch, its application alone."),
-            Columns::new(task::BASE).level("task", question, &["application", "task"])
-                .of("Of each size that fits, ascending, the oldest waiting task of the application; then, where the batch is not empty, to close it."),
-        ],
-    }
+/// Per second, of what is per ms.
+const PER_S: f64 = 1e3;
+
+/// The open question.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    seen: View<'a>,
+    all: &'a Snapshot,
 }
 
 /// Extracts feature rows at a question, with buffers that are reused from one question to the next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extractor {
     snapshot: Snapshot,
-    application: Columns,
-    task: Columns,
-    asked: Vec<Asked>,
-    joining: Vec<Joining>,
+    application: Columns<Application>,
+    task: Columns<Task>,
     read: Read,
 }
 
@@ -70,11 +68,9 @@ struct Read {
     lateness: bool,
 }
 
-impl Default for Extractor {
+impl Default for Read {
     fn default() -> Self {
-        let (application, task) = (Columns::new(application::BASE), Columns::new(task::BASE));
-        let read = Read { paces: true, used: true, batches: true, rates: true, joining: true, lateness: true };
-        Self { snapshot: Snapshot::default(), application, task, asked: Vec::new(), joining: Vec::new(), read }
+        Self { paces: true, used: true, batches: true, rates: true, joining: true, lateness: true }
     }
 }
 
@@ -83,14 +79,11 @@ impl Extractor {
     /// hold is not defined.
     #[must_use]
     pub fn limited(wanted: &[&[bool]]) -> Self {
-        let mut extractor = Self::default();
-        let columns = [&mut extractor.application, &mut extractor.task];
-        columns.into_iter().zip(wanted).for_each(|(columns, wanted)| columns.limit(wanted));
         let any = |level: usize, of: &[&str]| {
             let features = feature_set().levels[level].features.iter().zip(wanted[level]);
             features.filter(|(_, wanted)| **wanted).any(|(feature, _)| of.contains(&base(&feature.name)))
         };
-        extractor.read = Read {
+        let read = Read {
             paces: any(0, &["urgency", "all_urgency"]) || any(1, &["all_urgency", "all_delay"]),
             used: any(0, &["used", "used_share"]),
             batches: any(0, &["batch", "batch_time", "task_time", "efficiency", "relief", "merit"]),
@@ -98,11 +91,12 @@ impl Extractor {
             joining: any(1, &["is_best", "batch_merit"]),
             lateness: any(1, &["makes_late"]),
         };
-        extractor
+        let (application, task) = (Columns::limited(wanted[0]), Columns::limited(wanted[1]));
+        Self { snapshot: Snapshot::default(), application, task, read }
     }
 
     /// Takes in a new question; the row functions then refer to it.
-    pub fn update(&mut self, seen: &crate::View<'_>) {
+    pub fn update(&mut self, seen: &View<'_>) {
         self.snapshot.update(seen, self.read);
     }
 
@@ -111,8 +105,4 @@ impl Extractor {
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
-}
-
-fn flag(is: bool) -> f64 {
-    f64::from(u8::from(is))
 }

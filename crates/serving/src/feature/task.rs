@@ -1,71 +1,18 @@
 //! Task level: which task joins the batch, or is it closed?
 
-use super::{Extractor, Read, flag, snapshot::LONGEST_MS};
+use super::{Asked, Extractor, PER_S, Read, snapshot::LONGEST_MS};
 use crate::{
+    Batch,
     server::{Application, pays},
-    state::{BatchView, Extension, GroupView, Question, View},
+    state::{BatchView, Extension, GroupView, Question, QueueView, View},
 };
-use sched_distill_core::feature::{Base, Ratio};
-
-pub(super) const BASE: &[Base] = &[
-    Base::flag("is_none", "Whether the candidate is to close the batch, so that it begins."),
-    Base::count("size", "1", "Its size.").declared().ranked().with_ratio(Ratio::Count),
-    Base::count("alike", "tasks", "Waiting tasks of its size.").declared().ranked(),
-    Base::absolute("waited", "ms", "Time for which it has waited.").ranked().with_ratio(Ratio::Time),
-    Base::flag("is_oldest", "Whether it has waited longest of its application."),
-    Base::absolute("solo", "ms", "Time of it in a batch of its own.").declared().ranked(),
-    Base::absolute("slowdown", "1", "Its slowdown if it ran alone now: its waiting and that time ÷ that time.")
-        .declared()
-        .ranked(),
-    Base::count("passed", "batches", "Batches of its application that have begun since it arrived.").decided().ranked(),
-    Base::count("difference", "1", "Its size beyond the largest in the batch, or below it.").declared().ranked(),
-    Base::flag("is_larger", "Whether it is larger than all in the batch.").declared(),
-    Base::absolute("added", "ms", "Time by which it prolongs the batch.").declared().ranked(),
-    Base::absolute("saved", "ms", "Time by which that is less than its time in a batch of its own.")
-        .declared()
-        .ranked(),
-    Base::absolute(
-        "task_time_change",
-        "ms",
-        "By how much the batch's time per task rises with it; negative if it falls.",
-    )
-    .declared()
-    .ranked(),
-    Base::flag("is_best", "Whether a task of its size joins for the best batch that can be made of this one.")
-        .declared(),
-    Base::flag("pays", "Whether it saves time, and the time per task does not rise: DyBatch's condition.").declared(),
-    Base::absolute(
-        "relief",
-        "1/s²",
-        "Slowdown per second that ends with it ÷ the time by which it prolongs the batch.",
-    )
-    .declared()
-    .ranked(),
-    Base::absolute("delay", "1", "Slowdown that it adds to those in the batch.").declared().ranked(),
-    Base::absolute("all_delay", "1", "Slowdown that it adds to them and to all other waiting tasks.")
-        .declared()
-        .ranked(),
-    Base::absolute("slack", "ms", "Time by which it would be within its objective in this batch; negative if late.")
-        .declared()
-        .ranked(),
-    Base::flag("makes_late", "Whether a task of the batch would be late with it that would not be without.").declared(),
-    Base::count("batch", "tasks", "Tasks in the batch.").decided(),
-    Base::share("filling", "Those ÷ the most of a batch.").decided(),
-    Base::absolute("batch_time", "ms", "Time of the batch.").decided().declared(),
-    Base::absolute("batch_urgency", "1/s", "Slowdown per second of the tasks in the batch, added up.")
-        .decided()
-        .declared(),
-    Base::share("batch_merit", "Merit of the batch ÷ that of the best one that can be made of it.")
-        .decided()
-        .declared(),
-    Base::count("tasks", "tasks", "Tasks of its application that wait."),
-    Base::count("waiting", "tasks", "Tasks of all applications that wait."),
-    Base::count("others", "applications", "Other applications with waiting tasks."),
-    Base::absolute("all_urgency", "1/s", "Slowdown per second of all waiting tasks, added up.").declared(),
-    Base::absolute("arrivals", "1/s", "Tasks of its application that have arrived lately, per second."),
-];
-
-const PER_S: f64 = 1e3;
+use sched_distill_core::{
+    feature::{Described, Level, Quantity},
+    level::{
+        Control::{Decided, Declared, Measured},
+        NONE_FLAG,
+    },
+};
 
 /// A task that can join, and how long the batch takes with it.
 #[derive(Clone, Copy, Debug)]
@@ -78,18 +25,29 @@ pub(super) struct Joining {
 }
 
 /// The batch that is being formed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Formed {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Formed<'a> {
+    asked: Asked<'a>,
+    queue: QueueView<'a>,
+    of: &'a Application,
+    batch: Batch,
+    count: f64,
     ms: f64,
     /// By how much the slowdowns of its tasks grow, added up, 1/ms.
     pace: f64,
     /// Of its tasks that are within their objective the one that is so by least.
     slack_ms: f64,
+    /// The best that can be made of it.
+    best: Extension,
+    /// The task that has waited longest.
+    oldest: Option<u32>,
 }
 
-impl Formed {
-    fn new(seen: &View<'_>, of: &Application, read: Read) -> Self {
-        let (BatchView { ms, pace, .. }, mut slack_ms) = (seen.formed_batch(), f64::INFINITY);
+impl<'a> Formed<'a> {
+    fn new(asked: Asked<'a>, application: u32, read: Read) -> Self {
+        let seen = asked.seen;
+        let (queue, batch, BatchView { ms, pace, .. }) = (seen.queue(application), seen.batch(), seen.formed_batch());
+        let (of, mut slack_ms) = (queue.application(), f64::INFINITY);
         let tasks = read.lateness.then(|| seen.formed()).into_iter().flatten();
         for (_, arrival_ms) in tasks {
             let own_ms = arrival_ms + of.objective_ms - seen.time_ms() - ms;
@@ -97,64 +55,156 @@ impl Formed {
                 slack_ms = slack_ms.min(own_ms);
             }
         }
-        Self { ms, pace, slack_ms }
+        let best = if read.joining { seen.best_batch() } else { Extension::default() };
+        let (count, oldest) = (f64::from(batch.count), queue.oldest().map(|oldest| oldest.task));
+        Self { asked, queue, of, batch, count, ms, pace, slack_ms, best, oldest }
+    }
+
+    fn joining(&self, group: &GroupView) -> Joining {
+        let with_ms = self.of.ms(self.batch.with(group.size));
+        let waited_ms = self.asked.seen.time_ms() - group.arrival_ms;
+        Joining { group: *group, waited_ms, with_ms, added_ms: with_ms - self.ms }
+    }
+
+    /// Merit of the batch ÷ that of the best one.
+    fn merit_share(&self) -> f64 {
+        match self.best.batch.merit() {
+            0.0 => 0.0,
+            most => self.asked.seen.formed_batch().merit() / most,
+        }
     }
 }
+
+impl Joining {
+    /// By how much the batch's time per task rises with it.
+    fn task_time_change_ms(&self, to: &Formed<'_>) -> f64 {
+        if to.batch.count > 0 { self.with_ms / (to.count + 1.0) - to.ms / to.count } else { 0.0 }
+    }
+
+    /// Whether a task of its size joins for the best batch.
+    fn is_best(&self, to: &Formed<'_>) -> bool {
+        to.best.joining.is_some_and(|[least, most]| (least..=most).contains(&self.group.size))
+    }
+
+    /// Whether it saves time, and the time per task does not rise.
+    fn pays(&self, to: &Formed<'_>) -> bool {
+        to.batch.count == 0 || pays(to.ms, self.with_ms, self.group.solo_ms, to.count)
+    }
+
+    /// Slowdown per second that ends with it ÷ the time that it adds.
+    fn relief(&self) -> f64 {
+        (PER_S * PER_S * self.group.pace / self.added_ms.max(1e-9)).min(LONGEST_MS * LONGEST_MS)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Task;
+
+impl Level for Task {
+    type Question<'a> = Formed<'a>;
+    type Candidate<'a> = Joining;
+
+    const NAME: &'static str = "task";
+    const QUESTION: &'static str = "Which task joins the batch, or is it closed?";
+    const CANDIDATES: &'static str = "Of each size that fits, ascending, the oldest waiting task of the application; then, where the \
+         batch is not empty, to close it.";
+    const ENTITIES: &'static [&'static str] = &["application", "task"];
+    const CALLED: [&'static str; 3] = ["task", "prefers a task", "picks the task"];
+    const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
+}
+
+type Q = Described<Task>;
+
+const QUANTITIES: &[Quantity<Task>] = &[
+    Q::flag(Measured, NONE_FLAG, "Whether the candidate is to close the batch, so that it begins.")
+        .words("closing the batch", "to {add a task rather than close|close} the batch")
+        .ends("to add a task while one fits", "to close the batch")
+        .is_none(),
+    Q::count(Declared, "size", "1", "Its size.")
+        .words("size", "that is {smaller|larger}")
+        .compared(&|_, c| c.group.size),
+    Q::count(Declared, "alike", "tasks", "Waiting tasks of its size.")
+        .words("tasks of its size", "with {fewer|more} of its size")
+        .ranked(&|_, c| c.group.count),
+    Q::time(Measured, "waited", "Time for which it has waited.")
+        .words("time waited", "that has waited {less|longer}")
+        .compared(&|_, c| c.waited_ms),
+    Q::flag(Measured, "is_oldest", "Whether it has waited longest of its application.")
+        .words("having waited longest", "that has {not waited|waited} longest")
+        .value(&|q, c| q.oldest == Some(c.group.task)),
+    Q::time(Declared, "solo", "Time of it in a batch of its own.")
+        .words("time it takes alone", "that takes {less|more} time alone")
+        .ranked(&|_, c| c.group.solo_ms),
+    Q::absolute(Declared, "slowdown", "1", "Its slowdown if it ran alone now: its waiting and that time ÷ that time.")
+        .words("slowdown so far", "that is slowed down {less|more}")
+        .ranked(&|_, c| (c.waited_ms + c.group.solo_ms) / c.group.solo_ms),
+    Q::count(Decided, "passed", "batches", "Batches of its application that have begun since it arrived.")
+        .words("batches that passed it over", "that {fewer|more} batches passed over")
+        .ranked(&|_, c| c.group.passed as f64),
+    Q::count(Declared, "difference", "1", "Its size beyond the largest in the batch, or below it.")
+        .words("distance from the batch's largest", "{nearer in size to|farther in size from} the largest in the batch")
+        .ranked(&|q, c| c.group.size.abs_diff(q.batch.largest)),
+    Q::flag(Declared, "is_larger", "Whether it is larger than all in the batch.")
+        .words("being larger than those in the batch", "that is {not larger|larger} than those in the batch")
+        .value(&|q, c| c.group.size > q.batch.largest),
+    Q::time(Declared, "added", "Time by which it prolongs the batch.")
+        .words("time it adds to the batch", "that adds {less|more} time")
+        .ranked(&|_, c| c.added_ms),
+    Q::time(Declared, "saved", "Time by which that is less than its time in a batch of its own.")
+        .words("time that its joining saves", "that saves {less|more} time by joining")
+        .ranked(&|_, c| c.group.solo_ms - c.added_ms),
+    Q::time(Declared, "task_time_change", "By how much the batch's time per task rises with it; negative if it falls.")
+        .words("change of the time per task", "with which the time per task {falls|rises} more")
+        .ranked(&|q, c| c.task_time_change_ms(q)),
+    Q::flag(Declared, "is_best", "Whether a task of its size joins for the best batch that can be made of this one.")
+        .words("part of the best batch", "that is {not part|part} of the best batch")
+        .value(&|q, c| c.is_best(q)),
+    Q::flag(Declared, "pays", "Whether it saves time, and the time per task does not rise: DyBatch's condition.")
+        .words("joining pays", "whose joining {does not pay|pays}")
+        .value(&|q, c| c.pays(q)),
+    Q::absolute(Declared, "relief", "1/s²", "Slowdown per second that ends with it ÷ the time by which")
+        .and("it prolongs the batch.")
+        .words("slowdown that ends per time it adds", "that ends {less|more} slowdown per time it adds")
+        .ranked(&|_, c| c.relief()),
+    Q::absolute(Declared, "delay", "1", "Slowdown that it adds to those in the batch.")
+        .words("slowdown it adds to the batch", "that slows the batch down {less|more}")
+        .ranked(&|q, c| c.added_ms * q.pace),
+    Q::absolute(Declared, "all_delay", "1", "Slowdown that it adds to them and to all other waiting tasks.")
+        .words("slowdown it adds to all", "that slows all down {less|more}")
+        .ranked(&|q, c| c.added_ms * (q.pace + q.asked.all.pace - c.group.pace)),
+    Q::time(Declared, "slack", "Time by which it would be within its objective in this batch; negative if late.")
+        .words("slack in this batch", "with {less|more} slack in this batch")
+        .ranked(&|q, c| q.of.objective_ms - c.waited_ms - c.with_ms),
+    Q::flag(Declared, "makes_late", "Whether a task of the batch would be late with it that would not be without.")
+        .words("making others late", "that makes {no other|others} late")
+        .value(&|q, c| c.added_ms > q.slack_ms),
+    Q::count(Decided, "batch", "tasks", "Tasks in the batch.").shared("tasks in the batch", &|q| q.count),
+    Q::share(Decided, "filling", "Those ÷ the most of a batch.")
+        .shared("filling of the batch", &|q| q.count / f64::from(q.of.most)),
+    Q::time(Declared, "batch_time", "Time of the batch.").shared("time of the batch", &|q| q.ms),
+    Q::absolute(Declared, "batch_urgency", "1/s", "Slowdown per second of the tasks in the batch, added up.")
+        .shared("slowdown of the batch per second", &|q| PER_S * q.pace),
+    Q::share(Declared, "batch_merit", "Merit of the batch ÷ that of the best one that can be made of it.")
+        .shared("merit of the batch by that of the best", &|q| q.merit_share()),
+    Q::count(Measured, "tasks", "tasks", "Tasks of its application that wait.")
+        .shared("tasks of its application that wait", &|q| q.queue.count()),
+    Q::count(Measured, "waiting", "tasks", "Tasks of all applications that wait.")
+        .shared("tasks that wait in all", &|q| q.asked.seen.waiting()),
+    Q::count(Measured, "others", "applications", "Other applications with waiting tasks.")
+        .shared("other applications with tasks", &|q| q.asked.all.asking - u32::from(q.queue.count() > 0)),
+    Q::absolute(Declared, "all_urgency", "1/s", "Slowdown per second of all waiting tasks, added up.")
+        .shared("slowdown of all tasks per second", &|q| PER_S * q.asked.all.pace),
+    Q::absolute(Measured, "arrivals", "1/s", "Tasks of its application that have arrived lately, per second.")
+        .shared("arrivals of its application per second", &|q| PER_S * q.queue.rate()),
+];
 
 impl Extractor {
     /// Appends one row per size with the oldest task of it, ascending, and one for closing the batch if it has a task; returns their
     /// number, 0 where no batch is being formed.
     pub fn task_rows(&mut self, seen: &View<'_>, out: &mut Vec<f32>) -> usize {
-        let (s, now) = (&self.snapshot, seen.time_ms());
+        let all = &self.snapshot;
         let Question::Form(application) = seen.question() else { return 0 };
-        let (queue, batch) = (seen.queue(application), seen.batch());
-        let of = queue.application();
-        let (count, formed) = (f64::from(batch.count), Formed::new(seen, of, self.read));
-        let best = if self.read.joining { seen.best_batch() } else { Extension::default() };
-        let is_best = |size: u32| best.joining.is_some_and(|[least, most]| (least..=most).contains(&size));
-        let merit_share = || match best.batch.merit() {
-            0.0 => 0.0,
-            most => seen.formed_batch().merit() / most,
-        };
-        let joining = |group: &GroupView| {
-            let with_ms = of.ms(batch.with(group.size));
-            Joining { group: *group, waited_ms: now - group.arrival_ms, with_ms, added_ms: with_ms - formed.ms }
-        };
-        self.joining.clear();
-        self.joining.extend(s.groups().iter().map(joining));
-        let all = &self.joining[..];
-        let oldest = queue.oldest().map(|oldest| oldest.task);
-        let change_ms = |j: &Joining| if batch.count > 0 { j.with_ms / (count + 1.0) - formed.ms / count } else { 0.0 };
-        let mut rows = self.task.rows(all.len(), s.can_close(), out);
-        rows.each(all, |j| f64::from(j.group.size));
-        rows.each(all, |j| f64::from(j.group.count));
-        rows.each(all, |j| j.waited_ms);
-        rows.each(all, |j| flag(oldest == Some(j.group.task)));
-        rows.each(all, |j| j.group.solo_ms);
-        rows.each(all, |j| (j.waited_ms + j.group.solo_ms) / j.group.solo_ms);
-        rows.each(all, |j| j.group.passed as f64);
-        rows.each(all, |j| f64::from(j.group.size.abs_diff(batch.largest)));
-        rows.each(all, |j| flag(j.group.size > batch.largest));
-        rows.each(all, |j| j.added_ms);
-        rows.each(all, |j| j.group.solo_ms - j.added_ms);
-        rows.each(all, change_ms);
-        rows.each(all, |j| flag(is_best(j.group.size)));
-        rows.each(all, |j| flag(batch.count == 0 || pays(formed.ms, j.with_ms, j.group.solo_ms, count)));
-        rows.each(all, |j| (PER_S * PER_S * j.group.pace / j.added_ms.max(1e-9)).min(LONGEST_MS * LONGEST_MS));
-        rows.each(all, |j| j.added_ms * formed.pace);
-        rows.each(all, |j| j.added_ms * (formed.pace + s.pace - j.group.pace));
-        rows.each(all, |j| of.objective_ms - j.waited_ms - j.with_ms);
-        rows.each(all, |j| flag(j.added_ms > formed.slack_ms));
-        rows.all(|| count);
-        rows.all(|| count / f64::from(of.most));
-        rows.all(|| formed.ms);
-        rows.all(|| PER_S * formed.pace);
-        rows.all(merit_share);
-        rows.all(|| f64::from(queue.count()));
-        rows.all(|| f64::from(seen.waiting()));
-        rows.all(|| f64::from(s.asking - u32::from(queue.count() > 0)));
-        rows.all(|| PER_S * s.pace);
-        rows.all(|| PER_S * queue.rate());
-        all.len() + usize::from(s.can_close())
+        let formed = Formed::new(Asked { seen: *seen, all }, application, self.read);
+        self.task.write(&formed, all.groups().iter().map(|group| formed.joining(group)), all.can_close(), out)
     }
 }

@@ -1,116 +1,125 @@
 //! Cluster level: go on, or close the slot?
 
-use super::{Extractor, snapshot::Gain};
+use super::{Asked, Extractor, snapshot::Gain};
 use crate::state::View;
-use sched_distill_core::feature::Base;
+use sched_distill_core::{
+    feature::{Described, Level, Quantity},
+    level::{
+        Control::{Decided, Declared, Measured},
+        NONE_FLAG,
+    },
+};
 
-pub(super) const BASE: &[Base] = &[
-    Base::flag("is_none", "Whether the candidate is to close the slot."),
-    Base::absolute(
-        "marginal_gain",
-        "ms",
-        "Marginal gain: the time that the best further task would save its job; 0 for closing the slot.",
-    )
-    .declared(),
-    Base::absolute(
-        "speedup",
-        "1",
-        "Share by which the best further task would speed its job up; 0 for closing the slot.",
-    ),
-    Base::absolute(
-        "speedup_in_reach",
-        "1",
-        "Share by which a job that could get something could be sped up at most in this slot; 0 for closing the slot.",
-    ),
-    Base::absolute("best_marginal_gain", "ms", "Marginal gain of the best further task, for either candidate.")
-        .declared(),
-    Base::absolute("best_single_gain", "ms", "Time that the best further worker or server alone would save its job.")
-        .declared(),
-    Base::absolute(
-        "best_speedup",
-        "1",
-        "Share by which the best further task would speed its job up, for either candidate.",
-    ),
-    Base::absolute(
-        "best_speedup_in_reach",
-        "1",
-        "Share by which a job that could get something could be sped up at most in this slot.",
-    ),
-    Base::absolute(
-        "wished_gain",
-        "ms",
-        "Time that the best further worker or server would save its job, if there were room for any.",
-    )
-    .declared(),
-    Base::flag("wish_fits", "Whether there is room for that worker or server.").declared(),
-    Base::flag(
-        "fair_fits",
-        "Whether there is room for a worker and a server of the job with the smallest dominant share.",
-    ),
-    Base::flag("oldest_fits", "Whether there is room for a worker and a server of the oldest job below its maxima."),
-    Base::count("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
-    Base::count("candidate_jobs", "jobs", "Jobs that could get something now."),
-    Base::count("idle_jobs", "jobs", "Jobs without a worker or without a server.").decided(),
-    Base::absolute("tasks_per_job", "tasks", "Workers and servers placed in this slot, per job.").decided(),
-    Base::count("fewest_tasks", "tasks", "Workers and servers of the job that has fewest.").decided(),
-    Base::count("most_tasks", "tasks", "Workers and servers of the job that has most.").decided(),
-    Base::share("free_cpu", "Share of the cluster's CPU slots that is free.").decided(),
-    Base::share("free_gpu", "Share of the cluster's GPU slots that is free.").decided(),
-    Base::absolute("free_cpu_per_job", "slots", "Free CPU slots per job.").decided(),
-    Base::absolute("free_gpu_per_job", "slots", "Free GPU slots per job.").decided(),
-    Base::count("head_cpu", "slots", "CPU slots free on the node that comes next.").decided(),
-    Base::count("head_gpu", "slots", "GPU slots free on the node that comes next.").decided(),
-    Base::absolute("outstanding_time", "ms", "Time that all jobs would still need, each at its best.").declared(),
+const CLOSE: &str = "to close the slot";
+const GO_ON: &str = "to go on as long as it can";
+
+/// The question, and what the best further task would do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Best<'a> {
+    asked: Asked<'a>,
+    gain: Gain,
+    /// Time that the best further worker or server alone would save, ms.
+    single_ms: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Cluster;
+
+impl Level for Cluster {
+    type Question<'a> = Best<'a>;
+    type Candidate<'a> = Gain;
+
+    const NAME: &'static str = "cluster";
+    const QUESTION: &'static str = "Go on, or close the slot?";
+    const CANDIDATES: &'static str = "To go on, if anything can be added; then to close the slot.";
+    const ENTITIES: &'static [&'static str] = &["close"];
+    const CALLED: [&'static str; 3] = ["answer", "prefers", "chooses"];
+    const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
+}
+
+type Q = Described<Cluster>;
+
+const QUANTITIES: &[Quantity<Cluster>] = &[
+    Q::flag(Measured, NONE_FLAG, "Whether the candidate is to close the slot.")
+        .words("closing the slot", "{going on rather than closing the slot|closing the slot rather than going on}")
+        .ends(GO_ON, CLOSE)
+        .is_none(),
+    Q::time(Declared, "marginal_gain", "Marginal gain: the time that the best further task would save its job;")
+        .and("0 for closing the slot.")
+        .words(
+            "time saved by going on",
+            "{closing the slot|going on} the more, the more time a further task would save",
+        )
+        .ends(CLOSE, GO_ON)
+        .value(&|_, gain| gain.saved_ms),
+    Q::absolute(Measured, "speedup", "1", "Share by which the best further task would speed its job up;")
+        .and("0 for closing the slot.")
+        .words(
+            "speed gained by going on",
+            "{closing the slot|going on} the more, the more speed a further task would add",
+        )
+        .ends(CLOSE, GO_ON)
+        .value(&|_, gain| gain.speedup),
+    Q::absolute(Measured, "speedup_in_reach", "1", "Share by which a job that could get something could be sped up at")
+        .and("most in this slot; 0 for closing the slot.")
+        .words("speed in reach by going on", "{closing the slot|going on} the more, the more speed is still in reach")
+        .ends(CLOSE, GO_ON)
+        .value(&|_, gain| gain.in_reach),
+    Q::time(Declared, "best_marginal_gain", "Marginal gain of the best further task, for either candidate.")
+        .shared("most time that a further task saves", &|q| q.gain.saved_ms),
+    Q::time(Declared, "best_single_gain", "Time that the best further worker or server alone would save its job.")
+        .shared("most time that a worker or server saves", &|q| q.single_ms),
+    Q::absolute(Measured, "best_speedup", "1", "Share by which the best further task would speed its job up,")
+        .and("for either candidate.")
+        .shared("most speed that a further task adds", &|q| q.gain.speedup),
+    Q::absolute(Measured, "best_speedup_in_reach", "1", "Share by which a job that could get something could be sped")
+        .and("up at most in this slot.")
+        .shared("speed still in reach in this slot", &|q| q.gain.in_reach),
+    Q::time(Declared, "wished_gain", "Time that the best further worker or server would save its job,")
+        .and("if there were room for any.")
+        .shared("time saved if there were room", &|q| q.asked.all.wishes.best.map_or(0.0, |(saved_ms, _)| saved_ms)),
+    Q::flag(Declared, "wish_fits", "Whether there is room for that worker or server.")
+        .shared("room for what would help most", &|q| q.asked.all.wishes.best.is_some_and(|(_, fits)| fits)),
+    Q::flag(Measured, "fair_fits", "Whether there is room for a worker and a server of the job with the smallest")
+        .and("dominant share.")
+        .shared("room for the job with the smallest share", &|q| q.asked.all.wishes.fair.is_some_and(|(_, fits)| fits)),
+    Q::flag(Measured, "oldest_fits", "Whether there is room for a worker and a server of the oldest job below its")
+        .and("maxima.")
+        .shared("room for the oldest job", &|q| q.asked.all.wishes.oldest.unwrap_or(false)),
+    Q::count(Measured, "jobs_in_system", "jobs", "Jobs that have arrived and are not done.")
+        .shared("jobs in the cluster", &|q| q.asked.jobs()),
+    Q::count(Measured, "candidate_jobs", "jobs", "Jobs that could get something now.")
+        .shared("jobs that could get something", &|q| q.asked.all.candidates().len() as f64),
+    Q::count(Decided, "idle_jobs", "jobs", "Jobs without a worker or without a server.")
+        .shared("jobs that lack a worker or a server", &|q| q.asked.all.idle),
+    Q::absolute(Decided, "tasks_per_job", "tasks", "Workers and servers placed in this slot, per job.")
+        .shared("workers and servers per job", &|q| f64::from(q.asked.all.tasks) / q.asked.jobs()),
+    Q::count(Decided, "fewest_tasks", "tasks", "Workers and servers of the job that has fewest.")
+        .shared("workers and servers of the job with the fewest", &|q| q.asked.all.fewest),
+    Q::count(Decided, "most_tasks", "tasks", "Workers and servers of the job that has most.")
+        .shared("workers and servers of the job with the most", &|q| q.asked.all.most),
+    Q::share(Decided, "free_cpu", "Share of the cluster's CPU slots that is free.")
+        .shared("free CPU slots", &|q| q.asked.free_share(0)),
+    Q::share(Decided, "free_gpu", "Share of the cluster's GPU slots that is free.")
+        .shared("free GPU slots", &|q| q.asked.free_share(1)),
+    Q::absolute(Decided, "free_cpu_per_job", "slots", "Free CPU slots per job.")
+        .shared("free CPU slots per job", &|q| f64::from(q.asked.seen.free()[0]) / q.asked.jobs()),
+    Q::absolute(Decided, "free_gpu_per_job", "slots", "Free GPU slots per job.")
+        .shared("free GPU slots per job", &|q| f64::from(q.asked.seen.free()[1]) / q.asked.jobs()),
+    Q::count(Decided, "head_cpu", "slots", "CPU slots free on the node that comes next.")
+        .shared("free CPU slots of the next node", &|q| q.asked.seen.node_free(q.asked.seen.head())[0]),
+    Q::count(Decided, "head_gpu", "slots", "GPU slots free on the node that comes next.")
+        .shared("free GPU slots of the next node", &|q| q.asked.seen.node_free(q.asked.seen.head())[1]),
+    Q::time(Declared, "outstanding_time", "Time that all jobs would still need, each at its best.")
+        .shared("time that all jobs still need at their best", &|q| q.asked.all.work_ms),
 ];
 
 impl Extractor {
-    /// Takes in a new question; the row functions then refer to it.
-    pub fn update(&mut self, seen: &View<'_>) {
-        self.snapshot.update(seen);
-    }
-
     /// Appends a row for going on, if any job could get something, and one for closing the slot; returns their number.
     pub fn cluster_rows(&mut self, seen: &View<'_>, out: &mut Vec<f32>) -> usize {
-        let s = &self.snapshot;
-        let jobs = seen.live_jobs().len() as f64;
-        let (best, saved_by_one) = s.best();
-        let Gain { saved_ms: marginal_gain, speedup, in_reach } = best;
-        let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
-        let head = seen.node_free(seen.head());
-        let flag = |is: bool| f64::from(u8::from(is));
-        self.cluster.clear();
-        // Most of it is the same for both candidates.
-        for closes in if s.candidates().is_empty() { &[true][..] } else { &[false, true] } {
-            let placed = |value: f64| if *closes { 0.0 } else { value };
-            self.cluster.push([
-                flag(*closes),
-                placed(marginal_gain),
-                placed(speedup),
-                placed(in_reach),
-                marginal_gain,
-                saved_by_one,
-                speedup,
-                in_reach,
-                s.wishes.best.map_or(0.0, |(saved_ms, _)| saved_ms),
-                flag(s.wishes.best.is_some_and(|(_, fits)| fits)),
-                flag(s.wishes.fair.is_some_and(|(_, fits)| fits)),
-                flag(s.wishes.oldest.unwrap_or(false)),
-                jobs,
-                s.candidates().len() as f64,
-                f64::from(s.idle),
-                f64::from(s.tasks) / jobs,
-                f64::from(s.fewest),
-                f64::from(s.most),
-                free[0] / capacity[0].max(1.0),
-                free[1] / capacity[1].max(1.0),
-                free[0] / jobs,
-                free[1] / jobs,
-                f64::from(head[0]),
-                f64::from(head[1]),
-                s.work_ms,
-            ]);
-        }
-        self.cluster.write(out);
-        1 + usize::from(!s.candidates().is_empty())
+        let all = &self.snapshot;
+        let (gain, single_ms) = all.best();
+        let going_on = (!all.candidates().is_empty()).then_some(gain);
+        self.cluster.write(&Best { asked: Asked { seen: *seen, all }, gain, single_ms }, going_on, true, out)
     }
 }

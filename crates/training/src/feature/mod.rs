@@ -12,51 +12,52 @@ mod words;
 pub use snapshot::{Candidate, Snapshot};
 pub use words::words;
 
-use sched_distill_core::{feature::Columns, level::FeatureSet};
+use crate::state::View;
+use cluster::Cluster;
+use job::Job;
+use sched_distill_core::{
+    feature::{Columns, Level as _},
+    level::FeatureSet,
+};
 use std::sync::LazyLock;
+use task::TaskLevel;
 
 /// The levels of the `training` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> = LazyLock::new(describe);
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "training".to_owned(),
+        levels: vec![Cluster::spec(), Job::spec(), TaskLevel::spec()],
+    });
     &SET
 }
 
-fn describe() -> FeatureSet {
-    FeatureSet {
-        scenario: "training".to_owned(),
-        levels: vec![
-            Columns::new(cluster::BASE)
-                .level("cluster", "Go on, or close the slot?", &["close"])
-                .of("To go on, if anything can be added; then to close the slot."),
-            Columns::new(job::BASE)
-                .level("job", "Which job gets more?", &["job"])
-                .of("Jobs below their maxima for which something fits the node that comes next, by arrival."),
-            Columns::new(task::BASE)
-                .level("task", "A worker, a server, or both?", &["job", "task"])
-                .of("Of a worker, a server, and both, in this order, what that job may have and what fits."),
-        ],
+/// The open question.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    seen: View<'a>,
+    all: &'a Snapshot,
+}
+
+impl Asked<'_> {
+    /// Jobs that have arrived and are not done.
+    fn jobs(&self) -> f64 {
+        self.seen.live_jobs().len() as f64
+    }
+
+    /// Share of the cluster's CPU slots (0) or GPU slots (1) that is free.
+    fn free_share(&self, resource: usize) -> f64 {
+        f64::from(self.seen.free()[resource]) / f64::from(self.seen.cluster().capacity()[resource]).max(1.0)
     }
 }
 
 /// Extracts feature rows at a question, with buffers that are reused from one question to the next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extractor {
     snapshot: Snapshot,
-    cluster: Columns,
-    job: Columns,
-    task: Columns,
-}
-
-impl Default for Extractor {
-    fn default() -> Self {
-        Self {
-            snapshot: Snapshot::default(),
-            cluster: Columns::new(cluster::BASE),
-            job: Columns::new(job::BASE),
-            task: Columns::new(task::BASE),
-        }
-    }
+    cluster: Columns<Cluster>,
+    job: Columns<Job>,
+    task: Columns<TaskLevel>,
 }
 
 impl Extractor {
@@ -64,10 +65,17 @@ impl Extractor {
     /// hold is not defined.
     #[must_use]
     pub fn limited(wanted: &[&[bool]]) -> Self {
-        let mut extractor = Self::default();
-        let columns = [&mut extractor.cluster, &mut extractor.job, &mut extractor.task];
-        columns.into_iter().zip(wanted).for_each(|(columns, wanted)| columns.limit(wanted));
-        extractor
+        Self {
+            cluster: Columns::limited(wanted[0]),
+            job: Columns::limited(wanted[1]),
+            task: Columns::limited(wanted[2]),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in a new question; the row functions then refer to it.
+    pub fn update(&mut self, seen: &View<'_>) {
+        self.snapshot.update(seen);
     }
 
     /// The present question summed up: candidates of the job level and their tasks.

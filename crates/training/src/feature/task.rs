@@ -1,122 +1,165 @@
 //! Task level: a worker, a parameter server, or both?
 
 use super::{
-    Extractor,
-    job::{servers_per_worker, type_flags},
+    Asked, Extractor,
+    job::servers_per_worker,
+    snapshot::{self, Gain},
 };
-use crate::state::{Task, View};
-use sched_distill_core::feature::Base;
+use crate::state::{JobView, Task, View};
+use sched_distill_core::{
+    feature::{Described, Level, Quantity},
+    level::Control::{Decided, Declared, Measured},
+};
 
-pub(super) const BASE: &[Base] = &[
-    Base::flag("is_worker", "Whether the candidate is a worker alone."),
-    Base::flag("is_server", "Whether the candidate is a parameter server alone."),
-    Base::flag("is_both", "Whether the candidate is a worker and a server."),
-    Base::absolute(
-        "marginal_gain",
-        "ms",
-        "Marginal gain: the time that it would save the job; 1e9 ms if the job would not train without.",
-    )
-    .declared()
-    .ranked(),
-    Base::absolute("gap_to_best_gain", "ms", "Time that it would save less than the best of the candidates.")
-        .declared()
-        .ranked(),
-    Base::absolute("gain_per_slot", "ms", "Marginal gain per CPU and GPU slot that it takes.").declared().ranked(),
-    Base::absolute("speedup", "1", "Share by which it would speed the job up.").ranked(),
-    Base::absolute(
-        "speedup_in_reach",
-        "1",
-        "Share by which the job could be sped up at most in this slot, if it got this and whatever more it wants.",
-    )
-    .ranked(),
-    Base::absolute(
-        "gap_to_best_reach",
-        "1",
-        "Share of speed that it would put out of reach, against the best of the candidates.",
-    ),
-    Base::count("workers_then", "workers", "Workers that the job would have.").decided(),
-    Base::count("servers_then", "servers", "Parameter servers that the job would have.").decided(),
-    Base::absolute(
-        "servers_per_worker_then",
-        "1",
-        "Balance of servers and workers that the job would have: servers ÷ workers, of each at least 1.",
-    )
-    .ranked(),
-    Base::count("slots_taken", "slots", "CPU and GPU slots that it takes.").ranked(),
-    Base::flag("starts_job", "Whether the job could train with it and could not without.").decided(),
-    Base::count("workers", "workers", "Workers that the job has in this slot.").decided(),
-    Base::count("servers", "servers", "Parameter servers that the job has in this slot.").decided(),
-    Base::absolute(
-        "servers_per_worker",
-        "1",
-        "Balance of servers and workers of the job: servers ÷ workers, of each at least 1.",
-    ),
-    Base::absolute("time_left", "ms", "Time that the job still needs with the tasks it has, at most 1e9 ms.")
-        .declared(),
-    Base::flag("is_resnet_50", "Whether the job trains resnet-50."),
-    Base::flag("is_vgg_16", "Whether the job trains vgg-16."),
-    Base::flag("is_resnext_110", "Whether the job trains resnext-110."),
-    Base::flag("is_inception_bn", "Whether the job trains inception-bn."),
-    Base::flag("is_seq2seq", "Whether the job trains seq2seq."),
-    Base::flag("is_cnn_text", "Whether the job trains cnn-text-classification."),
-    Base::flag("is_dssm", "Whether the job trains dssm."),
-    Base::flag("is_wlm", "Whether the job trains wlm."),
-    Base::count("jobs_in_system", "jobs", "Jobs that have arrived and are not done."),
-    Base::share("free_cpu", "Share of the cluster's CPU slots that is free.").decided(),
-    Base::share("free_gpu", "Share of the cluster's GPU slots that is free.").decided(),
+/// The job that gets more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen<'a> {
+    asked: Asked<'a>,
+    job: JobView<'a>,
+    of: &'a snapshot::Candidate,
+    workers: u32,
+    servers: u32,
+    best: Gain,
+    /// Name of its type.
+    model: &'a str,
+}
+
+/// A task, or two, that it may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    task: Task,
+    gain: Gain,
+    /// What the job would have.
+    workers: u32,
+    servers: u32,
+    /// Slots that it takes.
+    taken: u32,
+}
+
+impl<'a> Chosen<'a> {
+    fn new(asked: Asked<'a>, of: &'a snapshot::Candidate) -> Self {
+        let job = asked.seen.job(of.job);
+        let (workers, servers) = (job.workers(), job.servers());
+        Self { asked, job, of, workers, servers, best: of.best(), model: &job.job_type().name }
+    }
+
+    fn candidate(&self, task: Task) -> Candidate {
+        let [workers, servers] = task.counts();
+        let (workers, servers) = (self.workers + workers, self.servers + servers);
+        Candidate { task, gain: self.of.gain(task), workers, servers, taken: self.job.request(task).iter().sum() }
+    }
+
+    /// Whether the job could train with a task and cannot without.
+    fn is_started(&self, by: &Candidate) -> bool {
+        let trains = |workers: u32, servers: u32| workers > 0 && servers > 0;
+        trains(by.workers, by.servers) && !trains(self.workers, self.servers)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct TaskLevel;
+
+impl Level for TaskLevel {
+    type Question<'a> = Chosen<'a>;
+    type Candidate<'a> = Candidate;
+
+    const NAME: &'static str = "task";
+    const QUESTION: &'static str = "A worker, a server, or both?";
+    const CANDIDATES: &'static str =
+        "Of a worker, a server, and both, in this order, what that job may have and what fits.";
+    const ENTITIES: &'static [&'static str] = &["job", "task"];
+    const CALLED: [&'static str; 3] = ["task", "prefers", "gives"];
+    const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
+}
+
+type Q = Described<TaskLevel>;
+
+const QUANTITIES: &[Quantity<TaskLevel>] = &[
+    Q::flag(Measured, "is_worker", "Whether the candidate is a worker alone.")
+        .words("a worker alone", "{something else than a|a} worker alone")
+        .value(&|_, c| c.task == Task::Worker),
+    Q::flag(Measured, "is_server", "Whether the candidate is a parameter server alone.")
+        .words("a server alone", "{something else than a|a} server alone")
+        .value(&|_, c| c.task == Task::Server),
+    Q::flag(Measured, "is_both", "Whether the candidate is a worker and a server.")
+        .words("a worker and a server", "a worker {or a server alone|and a server at once}")
+        .value(&|_, c| c.task == Task::Both),
+    Q::time(Declared, "marginal_gain", "Marginal gain: the time that it would save the job;")
+        .and("1e9 ms if the job would not train without.")
+        .words("time saved", "what saves the job {less|more} time")
+        .ranked(&|_, c| c.gain.saved_ms),
+    Q::time(Declared, "gap_to_best_gain", "Time that it would save less than the best of the candidates.")
+        .words("time saved, behind the best", "what saves the job {more|less} time")
+        .ranked(&|q, c| q.best.saved_ms - c.gain.saved_ms),
+    Q::time(Declared, "gain_per_slot", "Marginal gain per CPU and GPU slot that it takes.")
+        .words("time saved for each slot taken", "what saves {less|more} time for each slot")
+        .ranked(&|_, c| c.gain.saved_ms / f64::from(c.taken).max(1.0)),
+    Q::absolute(Measured, "speedup", "1", "Share by which it would speed the job up.")
+        .words("speed gained", "what adds {less|more} speed")
+        .ranked(&|_, c| c.gain.speedup),
+    Q::absolute(Measured, "speedup_in_reach", "1", "Share by which the job could be sped up at most in this slot,")
+        .and("if it got this and whatever more it wants.")
+        .words("speed kept in reach", "what keeps {less|more} speed in reach")
+        .ranked(&|_, c| c.gain.in_reach),
+    Q::absolute(Measured, "gap_to_best_reach", "1", "Share of speed that it would put out of reach,")
+        .and("against the best of the candidates.")
+        .words("speed put out of reach", "what puts {less|more} speed out of reach")
+        .value(&|q, c| q.best.in_reach - c.gain.in_reach),
+    Q::count(Decided, "workers_then", "workers", "Workers that the job would have.")
+        .words("workers then", "what leaves the job with {fewer|more} workers")
+        .value(&|_, c| c.workers),
+    Q::count(Decided, "servers_then", "servers", "Parameter servers that the job would have.")
+        .words("servers then", "what leaves the job with {fewer|more} servers")
+        .value(&|_, c| c.servers),
+    Q::absolute(Measured, "servers_per_worker_then", "1", "Balance of servers and workers that the job would have:")
+        .and("servers ÷ workers, of each at least 1.")
+        .words("servers for each worker then", "what leaves the job with {fewer|more} servers for each worker")
+        .ranked(&|_, c| servers_per_worker(c.workers, c.servers)),
+    Q::count(Measured, "slots_taken", "slots", "CPU and GPU slots that it takes.")
+        .words("slots taken", "what takes {fewer|more} slots")
+        .ranked(&|_, c| c.taken),
+    Q::flag(Decided, "starts_job", "Whether the job could train with it and could not without.")
+        .words("letting the job train", "what {does not start|starts} the job")
+        .value(&|q, c| q.is_started(c)),
+    Q::count(Decided, "workers", "workers", "Workers that the job has in this slot.")
+        .shared("workers of the job", &|q| q.workers),
+    Q::count(Decided, "servers", "servers", "Parameter servers that the job has in this slot.")
+        .shared("servers of the job", &|q| q.servers),
+    Q::absolute(Measured, "servers_per_worker", "1", "Balance of servers and workers of the job: servers ÷ workers,")
+        .and("of each at least 1.")
+        .shared("servers for each worker of the job", &|q| servers_per_worker(q.workers, q.servers)),
+    Q::time(Declared, "time_left", "Time that the job still needs with the tasks it has, at most 1e9 ms.")
+        .shared("time the job still needs", &|q| q.of.left_ms),
+    Q::flag(Measured, "is_resnet_50", "Whether the job trains resnet-50.")
+        .shared("its job training resnet-50", &|q| q.model == "resnet-50"),
+    Q::flag(Measured, "is_vgg_16", "Whether the job trains vgg-16.")
+        .shared("its job training vgg-16", &|q| q.model == "vgg-16"),
+    Q::flag(Measured, "is_resnext_110", "Whether the job trains resnext-110.")
+        .shared("its job training resnext-110", &|q| q.model == "resnext-110"),
+    Q::flag(Measured, "is_inception_bn", "Whether the job trains inception-bn.")
+        .shared("its job training inception-bn", &|q| q.model == "inception-bn"),
+    Q::flag(Measured, "is_seq2seq", "Whether the job trains seq2seq.")
+        .shared("its job training seq2seq", &|q| q.model == "seq2seq"),
+    Q::flag(Measured, "is_cnn_text", "Whether the job trains cnn-text-classification.")
+        .shared("its job training cnn-text-classification", &|q| q.model == "cnn-text-classification"),
+    Q::flag(Measured, "is_dssm", "Whether the job trains dssm.")
+        .shared("its job training dssm", &|q| q.model == "dssm"),
+    Q::flag(Measured, "is_wlm", "Whether the job trains wlm.").shared("its job training wlm", &|q| q.model == "wlm"),
+    Q::count(Measured, "jobs_in_system", "jobs", "Jobs that have arrived and are not done.")
+        .shared("jobs in the cluster", &|q| q.asked.jobs()),
+    Q::share(Decided, "free_cpu", "Share of the cluster's CPU slots that is free.")
+        .shared("free CPU slots", &|q| q.asked.free_share(0)),
+    Q::share(Decided, "free_gpu", "Share of the cluster's GPU slots that is free.")
+        .shared("free GPU slots", &|q| q.asked.free_share(1)),
 ];
 
 impl Extractor {
     /// Appends one row per task that candidate job number `candidate` may have, in the order of [`Task::ALL`]; returns their
     /// number.
     pub fn task_rows(&mut self, seen: &View<'_>, candidate: usize, out: &mut Vec<f32>) -> usize {
-        let candidate = &self.snapshot.candidates()[candidate];
-        let job = seen.job(candidate.job);
-        let (workers, servers) = (job.workers(), job.servers());
-        let [resnet, vgg, resnext, inception, seq2seq, cnn, dssm, wlm] = type_flags(&job);
-        let (free, capacity) = (seen.free().map(f64::from), seen.cluster().capacity().map(f64::from));
-        let flag = |is: bool| f64::from(u8::from(is));
-        self.task.clear();
-        let best = candidate.best();
-        for task in candidate.tasks() {
-            let [more_workers, more_servers] = task.counts();
-            let (workers_then, servers_then) = (workers + more_workers, servers + more_servers);
-            let gain = candidate.gain(task);
-            let taken = f64::from(job.request(task).iter().sum::<u32>());
-            let trains = |workers: u32, servers: u32| workers > 0 && servers > 0;
-            self.task.push([
-                flag(task == Task::Worker),
-                flag(task == Task::Server),
-                flag(task == Task::Both),
-                gain.saved_ms,
-                best.saved_ms - gain.saved_ms,
-                gain.saved_ms / taken.max(1.0),
-                gain.speedup,
-                gain.in_reach,
-                best.in_reach - gain.in_reach,
-                f64::from(workers_then),
-                f64::from(servers_then),
-                servers_per_worker(workers_then, servers_then),
-                taken,
-                flag(trains(workers_then, servers_then) && !trains(workers, servers)),
-                f64::from(workers),
-                f64::from(servers),
-                servers_per_worker(workers, servers),
-                candidate.left_ms,
-                resnet,
-                vgg,
-                resnext,
-                inception,
-                seq2seq,
-                cnn,
-                dssm,
-                wlm,
-                seen.live_jobs().len() as f64,
-                free[0] / capacity[0].max(1.0),
-                free[1] / capacity[1].max(1.0),
-            ]);
-        }
-        self.task.write(out);
-        candidate.tasks().count()
+        let asked = Asked { seen: *seen, all: &self.snapshot };
+        let of = &asked.all.candidates()[candidate];
+        let chosen = Chosen::new(asked, of);
+        self.task.write(&chosen, of.tasks().map(|task| chosen.candidate(task)), false, out)
     }
 }
