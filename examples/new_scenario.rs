@@ -3,9 +3,9 @@
 
 use sched_distill::{
     cli,
-    feature::{Columns, Described, Level, Quantity},
+    feature::{Columns, Described, Level, Measured, Quantity},
     figure::{Better, Compared, Figure},
-    level::{Control::Measured, FeatureSet, Words, first_max},
+    level::{FeatureSet, Words, first_max},
     network::scorer::{SCORER, open_scorer},
     pipeline::Entry,
     policy::{self, Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student},
@@ -164,10 +164,6 @@ impl Level for Machine {
     type Candidate<'a> = Waiting;
 
     const NAME: &'static str = "job";
-    const QUESTION: &'static str = "Which job runs next?";
-    const CANDIDATES: &'static str = "Waiting jobs, by arrival.";
-    const ENTITIES: &'static [&'static str] = &["job"];
-    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
     const QUANTITIES: &'static [Quantity<Self>] = &[
         Q::time(Measured, "length", "How long the job runs.").compared(&|_, c| c.job.length_ms),
         Q::time(Measured, "due", "Time until the deadline.").ranked(&|seen, c| c.job.deadline_ms - seen.time_ms),
@@ -181,8 +177,10 @@ impl Level for Machine {
 }
 
 fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> =
-        LazyLock::new(|| FeatureSet { scenario: "machine".into(), levels: vec![Machine::spec()] });
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "machine".into(),
+        levels: vec![Machine::spec("Which job runs next?", &["job"]).of("Waiting jobs, by arrival.")],
+    });
     &SET
 }
 
