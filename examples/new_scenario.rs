@@ -1,23 +1,7 @@
 //! A scenario of one's own in one file, and a `distill` that has it (`docs/new-scenario.md` walks through it). Try
 //! `cargo run --release --example new_scenario -- demo --scenario machine`.
 
-use sched_distill::{
-    cli,
-    contract::{LevelTables, Tabular},
-    feature::{Columns, Described, Level, Quantity},
-    figure::{Better, Compared, Figure},
-    foreign,
-    level::{Control::Measured, FeatureSet, Words, first_max},
-    network::scorer::{SCORER, open_scorer},
-    pipeline::Entry,
-    policy::{Policy, PolicyDef, PolicyError},
-    registry,
-    rng::{EpisodeId, Stream},
-    scenario::{Catalogue, Given, GuardTemplate, Questions, Said, Scenario, ScenarioInfo, State, rule},
-    simulation::{JobEnd, Outcome, Simulated, Simulation, Source, Workload, WorkloadDef},
-    spec::{Args, Spec, SpecError},
-    workload::WorkloadError,
-};
+use sched_distill::{cli, contract::{LevelTables, Tabular}, feature::{Columns, Described, Level, Measured, Quantity}, figure::{Better, Compared, Figure}, foreign, level::{FeatureSet, Words, first_max}, network::scorer::{SCORER, open_scorer}, pipeline::Entry, policy::{Policy, PolicyDef, PolicyError}, registry, rng::{EpisodeId, Stream}, scenario::{Catalogue, Given, GuardTemplate, Questions, Said, Scenario, ScenarioInfo, State, rule}, simulation::{JobEnd, Outcome, Simulated, Simulation, Source, Workload, WorkloadDef}, spec::{Args, Spec, SpecError}, workload::WorkloadError};
 use serde::{Deserialize, Serialize};
 use std::{error::Error, process::ExitCode, sync::LazyLock};
 
@@ -165,10 +149,6 @@ impl Level for Machine {
     type Candidate<'a> = Waiting;
 
     const NAME: &'static str = "job";
-    const QUESTION: &'static str = "Which job runs next?";
-    const CANDIDATES: &'static str = "Waiting jobs, by arrival.";
-    const ENTITIES: &'static [&'static str] = &["job"];
-    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
     const QUANTITIES: &'static [Quantity<Self>] = &[
         Q::time(Measured, "length", "How long the job runs.").compared(&|_, c| c.job.length_ms),
         Q::time(Measured, "due", "Time until the deadline.").ranked(&|seen, c| c.job.deadline_ms - seen.time_ms),
@@ -182,8 +162,10 @@ impl Level for Machine {
 }
 
 fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> =
-        LazyLock::new(|| FeatureSet { scenario: "machine".into(), levels: vec![Machine::spec()] });
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "machine".into(),
+        levels: vec![Machine::spec("Which job runs next?", &["job"]).of("Waiting jobs, by arrival.")],
+    });
     &SET
 }
 

@@ -3,13 +3,18 @@
 mod quantity;
 mod rank;
 
+/// Who controls a quantity, as tables of quantities say it, and the name of the flag of what is no candidate.
+pub use crate::level::{
+    Control::{Decided, Declared, Measured},
+    NONE_FLAG,
+};
 pub use quantity::{Described, Quantity};
 
 use crate::level::{LevelSpec, LevelWords};
 use quantity::{Value, Wanted};
 use std::fmt::Debug;
 
-/// A level of a scenario: its question, and the quantities of its candidates in order, each with its words and how it is worked out.
+/// A level of a scenario: the quantities of its candidates in order, each with its words and how it is worked out.
 pub trait Level: Sized + 'static {
     /// What is known of all candidates together.
     type Question<'a>;
@@ -18,25 +23,18 @@ pub trait Level: Sized + 'static {
 
     /// Its name, e.g. `job`.
     const NAME: &'static str;
-    /// The question in words.
-    const QUESTION: &'static str;
-    /// Who its candidates are, and in which order they stand, in a sentence.
-    const CANDIDATES: &'static str;
-    /// Names of the entity columns that identify a candidate.
-    const ENTITIES: &'static [&'static str];
-    /// What a candidate is, "prefers a ..." and "picks the ...", as in [`LevelWords`].
-    const CALLED: [&'static str; 3];
     /// The quantities.
     const QUANTITIES: &'static [Quantity<Self>];
 
-    /// Its description, with every quantity followed by its rank and ratio.
+    /// Its description, with every quantity followed by its rank and ratio: from the question, and names of the entity columns that identify
+    /// a candidate. [`LevelSpec::of`] adds who these are.
     #[must_use]
-    fn spec() -> LevelSpec {
+    fn spec(question: &str, entities: &[&str]) -> LevelSpec {
         let mut level = LevelSpec {
             name: Self::NAME.to_owned(),
-            question: Self::QUESTION.to_owned(),
-            candidates: Self::CANDIDATES.to_owned(),
-            entities: Self::ENTITIES.iter().map(|&entity| entity.to_owned()).collect(),
+            question: question.to_owned(),
+            candidates: String::new(),
+            entities: entities.iter().map(|&entity| entity.to_owned()).collect(),
             features: Self::QUANTITIES.iter().flat_map(Quantity::specs).collect(),
         };
         // Ranks and ratios are described by what they are of.
@@ -46,10 +44,10 @@ pub trait Level: Sized + 'static {
         level
     }
 
-    /// What it and its quantities are called.
+    /// What it and its quantities are called: from what a candidate is, "prefers a ..." and "picks the ...", as in [`LevelWords`].
     #[must_use]
-    fn words() -> LevelWords {
-        let [candidate, prefers, picks] = Self::CALLED.map(str::to_owned);
+    fn words(called: [&str; 3]) -> LevelWords {
+        let [candidate, prefers, picks] = called.map(str::to_owned);
         let quantities = Self::QUANTITIES.iter().map(Quantity::words).collect();
         LevelWords { level: Self::NAME.to_owned(), candidate, prefers, picks, quantities }
     }

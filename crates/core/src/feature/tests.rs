@@ -1,8 +1,5 @@
 use super::*;
-use crate::level::{
-    Control::{Decided, Declared, Measured},
-    NONE_FLAG, Scope,
-};
+use crate::level::Scope;
 
 type Tasks = (f64, f64);
 type Q = Described<Job>;
@@ -15,10 +12,6 @@ impl Level for Job {
     type Candidate<'a> = &'a Tasks;
 
     const NAME: &'static str = "job";
-    const QUESTION: &'static str = "Which?";
-    const CANDIDATES: &'static str = "Jobs.";
-    const ENTITIES: &'static [&'static str] = &["job"];
-    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
     const QUANTITIES: &'static [Quantity<Self>] = &[
         Q::flag(Measured, NONE_FLAG, "Whether none.").words("none", "to take {one|none}").is_none(),
         Q::count(Declared, "tasks", "tasks", "Tasks")
@@ -46,7 +39,7 @@ fn rows(mut columns: Columns<Job>, jobs: &[Tasks], has_none: bool) -> Vec<f32> {
 
 #[test]
 fn what_a_quantity_is_and_its_words_and_values_stay_together() {
-    let (spec, words) = (Job::spec(), Job::words());
+    let (spec, words) = (Job::spec("Which?", &["job"]), Job::words(["job", "prefers a job", "picks the job"]));
     assert_eq!((spec.name.as_str(), words.level.as_str()), ("job", "job"));
     let names: Vec<&str> = spec.features.iter().map(|f| f.name.as_str()).collect();
     let columns = [
@@ -79,7 +72,7 @@ fn what_a_quantity_is_and_its_words_and_values_stay_together() {
 fn ranks_share_the_lowest_place_and_ratios_start_at_one() {
     let rows = rows(Columns::default(), &JOBS, false);
     let column = |name: &str| {
-        let place = Job::spec().features.iter().position(|f| f.name == name).unwrap();
+        let place = Job::spec("Which?", &["job"]).features.iter().position(|f| f.name == name).unwrap();
         rows.iter().copied().skip(place).step_by(10).collect::<Vec<f32>>()
     };
     assert_eq!(column("tasks_rank"), [2.0, 1.0, 2.0, 0.0]);

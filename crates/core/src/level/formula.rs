@@ -66,10 +66,7 @@ impl LevelSpec {
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        feature::{Described, Level, Quantity},
-        level::Control::Measured,
-    };
+    use crate::feature::{Described, Level, Measured, Quantity};
 
     type Q = Described<Job>;
 
@@ -80,10 +77,6 @@ mod tests {
         type Candidate<'a> = [f64; 2];
 
         const NAME: &'static str = "job";
-        const QUESTION: &'static str = "Which?";
-        const CANDIDATES: &'static str = "Jobs.";
-        const ENTITIES: &'static [&'static str] = &["job"];
-        const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
         const QUANTITIES: &'static [Quantity<Self>] = &[
             Q::count(Measured, "tasks", "tasks", "Tasks.").compared(&|(), job| job[0]),
             Q::absolute(Measured, "work", "ms·tasks", "Work.").ratio(&|(), job| job[1]),
@@ -92,7 +85,7 @@ mod tests {
 
     #[test]
     fn derived_columns_say_how_they_are_formed_and_old_files_are_put_right() {
-        let mut level = Job::spec();
+        let mut level = Job::spec("Which?", &["job"]);
         let meanings = [
             "Tasks.",
             "Tasks: place among the candidates, 0 is the smallest: count(tasks < own).",

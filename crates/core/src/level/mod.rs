@@ -129,6 +129,13 @@ pub struct LevelSpec {
 }
 
 impl LevelSpec {
+    /// The same, saying who its candidates are: "Jobs that wait, by arrival."
+    #[must_use]
+    pub fn of(mut self, candidates: &str) -> Self {
+        candidates.clone_into(&mut self.candidates);
+        self
+    }
+
     /// Whether it asks for an amount: its candidates are 1, 2, 3, ... of something, in this order.
     #[must_use]
     pub fn is_amount(&self) -> bool {

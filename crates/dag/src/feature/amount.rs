@@ -2,10 +2,7 @@
 
 use super::{Asked, Extractor, snapshot::JobFigures};
 use crate::state::{StageRef, View};
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::Control::{Decided, Declared, Measured},
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, Quantity};
 
 /// Length of the window over which the arrival rate is taken, ms.
 const RATE_WINDOW_MS: f64 = 100_000.0;
@@ -52,10 +49,6 @@ impl Level for Amount {
     type Candidate<'a> = f64;
 
     const NAME: &'static str = "amount";
-    const QUESTION: &'static str = "How many executors?";
-    const CANDIDATES: &'static str = "1, 2, 3, ... executors, up to what that job has room for and that stage wants.";
-    const ENTITIES: &'static [&'static str] = &["job", "stage", "amount"];
-    const CALLED: [&'static str; 3] = ["amount", "gives", "gives"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

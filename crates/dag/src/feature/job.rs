@@ -2,13 +2,7 @@
 
 use super::{Asked, Extractor, snapshot::JobFigures};
 use crate::state::View;
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::{
-        Control::{Decided, Declared, Measured},
-        NONE_FLAG,
-    },
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, NONE_FLAG, Quantity};
 
 /// An active job with a stage that may be scheduled.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +27,6 @@ impl Level for Job {
     type Candidate<'a> = Candidate<'a>;
 
     const NAME: &'static str = "job";
-    const QUESTION: &'static str = "Which job gets executors?";
-    const CANDIDATES: &'static str =
-        "Active jobs with a stage that may be scheduled, by arrival; last, where the policy may, to give nothing.";
-    const ENTITIES: &'static [&'static str] = &["job"];
-    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

@@ -27,7 +27,15 @@ pub const NO_JOB: u32 = u32::MAX;
 pub fn feature_set() -> &'static FeatureSet {
     static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
         scenario: "dag".to_owned(),
-        levels: vec![Job::spec(), Stage::spec(), Amount::spec()],
+        levels: vec![
+            Job::spec("Which job gets executors?", &["job"])
+                .of("Active jobs with a stage that may be scheduled, by arrival; last, where the policy may, to give \
+                     nothing."),
+            Stage::spec("Which stage of that job?", &["job", "stage"])
+                .of("Stages of that job that may be scheduled, by number."),
+            Amount::spec("How many executors?", &["job", "stage", "amount"])
+                .of("1, 2, 3, ... executors, up to what that job has room for and that stage wants."),
+        ],
     });
     &SET
 }

@@ -5,10 +5,7 @@ use super::{
     snapshot::{JobFigures, StageFigures},
 };
 use crate::state::{JobView, StageView, View};
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::Control::{Decided, Declared},
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Quantity};
 
 /// The chosen job.
 #[derive(Clone, Copy, Debug)]
@@ -47,10 +44,6 @@ impl Level for Stage {
     type Candidate<'a> = Candidate<'a>;
 
     const NAME: &'static str = "stage";
-    const QUESTION: &'static str = "Which stage of that job?";
-    const CANDIDATES: &'static str = "Stages of that job that may be scheduled, by number.";
-    const ENTITIES: &'static [&'static str] = &["job", "stage"];
-    const CALLED: [&'static str; 3] = ["stage", "prefers a stage", "picks the stage"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

@@ -14,7 +14,11 @@ pub fn words() -> Words {
             KindWords::new("affinity", "the job that freed the executors could keep them"),
             KindWords::new("free", "any job may get the executors"),
         ],
-        levels: vec![Job::words(), Stage::words(), Amount::words()],
+        levels: vec![
+            Job::words(["job", "prefers a job", "picks the job"]),
+            Stage::words(["stage", "prefers a stage", "picks the stage"]),
+            Amount::words(["amount", "gives", "gives"]),
+        ],
         policies: pairs(&[
             ("random", "any job at random"),
             ("fifo", "first come, first served"),

@@ -5,10 +5,7 @@ use crate::{
     heuristic::RESERVE,
     state::{Class, JobView, View},
 };
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::Control::{Decided, Declared, Measured},
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, Quantity};
 
 /// Most that a time to spare is said to be, as a share of the time still needed.
 const MOST_SHARE: f64 = 100.0;
@@ -92,10 +89,6 @@ impl Level for Amount {
     type Candidate<'a> = Candidate;
 
     const NAME: &'static str = "amount";
-    const QUESTION: &'static str = "How many cores does it get?";
-    const CANDIDATES: &'static str = "1, 2, 3, ... cores, up to the most that it can be given in that way.";
-    const ENTITIES: &'static [&'static str] = &["job", "amount"];
-    const CALLED: [&'static str; 3] = ["size", "prefers", "gives"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

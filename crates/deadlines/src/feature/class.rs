@@ -2,10 +2,7 @@
 
 use super::{Asked, Extractor, How, snapshot};
 use crate::state::{JobView, View};
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::Control::{Decided, Declared, Measured},
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, Quantity};
 
 /// The job that is to be taken on.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +39,6 @@ impl Level for Class {
     type Candidate<'a> = How;
 
     const NAME: &'static str = "class";
-    const QUESTION: &'static str = "How is it taken on?";
-    const CANDIDATES: &'static str =
-        "Ways that are open to that job, in this order: at a size of its own, as submitted, best effort, refused.";
-    const ENTITIES: &'static [&'static str] = &["job", "class"];
-    const CALLED: [&'static str; 3] = ["way to take it on", "prefers", "chooses"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

@@ -2,13 +2,7 @@
 
 use super::{Asked, Extractor, snapshot};
 use crate::state::{JobView, View};
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::{
-        Control::{Decided, Declared, Measured},
-        NONE_FLAG,
-    },
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, NONE_FLAG, Quantity};
 
 /// A job that is asked about.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +39,6 @@ impl Level for Job {
     type Candidate<'a> = Candidate<'a>;
 
     const NAME: &'static str = "job";
-    const QUESTION: &'static str = "Which job begins next, if any?";
-    const CANDIDATES: &'static str =
-        "Waiting jobs, by arrival, then to begin none; of a question about a running job, that job alone.";
-    const ENTITIES: &'static [&'static str] = &["job"];
-    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

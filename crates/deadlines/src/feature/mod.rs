@@ -30,7 +30,15 @@ pub const NO_JOB: u32 = u32::MAX;
 pub fn feature_set() -> &'static FeatureSet {
     static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
         scenario: "deadlines".to_owned(),
-        levels: vec![Job::spec(), Class::spec(), Amount::spec()],
+        levels: vec![
+            Job::spec("Which job begins next, if any?", &["job"])
+                .of("Waiting jobs, by arrival, then to begin none; of a question about a running job, that job alone."),
+            Class::spec("How is it taken on?", &["job", "class"])
+                .of("Ways that are open to that job, in this order: at a size of its own, as submitted, best effort, \
+                     refused."),
+            Amount::spec("How many cores does it get?", &["job", "amount"])
+                .of("1, 2, 3, ... cores, up to the most that it can be given in that way."),
+        ],
     });
     &SET
 }

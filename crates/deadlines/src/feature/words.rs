@@ -14,7 +14,11 @@ pub fn words() -> Words {
             KindWords::new("start", "a waiting job may begin"),
             KindWords::new("resize", "a running job may get another size"),
         ],
-        levels: vec![Job::words(), Class::words(), Amount::words()],
+        levels: vec![
+            Job::words(["job", "prefers a job", "picks the job"]),
+            Class::words(["way to take it on", "prefers", "chooses"]),
+            Amount::words(["size", "prefers", "gives"]),
+        ],
         policies: pairs(&[
             ("fifo", "first come, first served, with the cores that users request"),
             ("edf", "the earliest deadline first, with the cores that users request"),

@@ -5,13 +5,7 @@ use crate::{
     heuristic::LAS_LIMIT,
     state::{JobView, View},
 };
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::{
-        Control::{Decided, Declared, Measured},
-        NONE_FLAG,
-    },
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, NONE_FLAG, Quantity};
 
 /// A job that can be served, or the one in question.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +50,6 @@ impl Level for Job {
     type Candidate<'a> = Candidate<'a>;
 
     const NAME: &'static str = "job";
-    const QUESTION: &'static str = "Which waiting job is served next, if any?";
-    const CANDIDATES: &'static str = "Waiting jobs that can be served, by arrival, then to serve none; of a question who is suspended, \
-         the job in question alone.";
-    const ENTITIES: &'static [&'static str] = &["job"];
-    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

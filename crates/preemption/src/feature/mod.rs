@@ -29,8 +29,17 @@ const HOUR_MS: f64 = 3.6e6;
 /// The levels of the `preemption` scenario with their features in column order.
 #[must_use]
 pub fn feature_set() -> &'static FeatureSet {
-    static SET: LazyLock<FeatureSet> =
-        LazyLock::new(|| FeatureSet { scenario: "preemption".to_owned(), levels: vec![Job::spec(), Victim::spec()] });
+    static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
+        scenario: "preemption".to_owned(),
+        levels: vec![
+            Job::spec("Which waiting job is served next, if any?", &["job"]).of(
+                "Waiting jobs that can be served, by arrival, then to serve none; of a question who is suspended, \
+                 the job in question alone.",
+            ),
+            Victim::spec("Which job is suspended for it, if any?", &["job", "victim"])
+                .of("Jobs that can be suspended, by arrival, then to suspend none."),
+        ],
+    });
     &SET
 }
 

@@ -5,13 +5,7 @@ use crate::{
     heuristic::{LAS_LIMIT, is_last},
     state::{JobView, View},
 };
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::{
-        Control::{Decided, Declared, Measured},
-        NONE_FLAG,
-    },
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, NONE_FLAG, Quantity};
 
 /// The job for which others are suspended.
 #[derive(Clone, Copy, Debug)]
@@ -93,10 +87,6 @@ impl Level for Victim {
     type Candidate<'a> = Candidate<'a>;
 
     const NAME: &'static str = "victim";
-    const QUESTION: &'static str = "Which job is suspended for it, if any?";
-    const CANDIDATES: &'static str = "Jobs that can be suspended, by arrival, then to suspend none.";
-    const ENTITIES: &'static [&'static str] = &["job", "victim"];
-    const CALLED: [&'static str; 3] = ["job to suspend", "prefers a job", "suspends the job"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

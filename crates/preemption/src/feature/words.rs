@@ -15,7 +15,10 @@ pub fn words() -> Words {
             KindWords::new("full", "no waiting job fits"),
             KindWords::new("condemn", "jobs are to be suspended for a waiting one"),
         ],
-        levels: vec![Job::words(), Victim::words()],
+        levels: vec![
+            Job::words(["job", "prefers a job", "picks the job"]),
+            Victim::words(["job to suspend", "prefers a job", "suspends the job"]),
+        ],
         policies: pairs(&[
             ("fifo", "first come, first served"),
             ("sjf", "the shortest job first, and nobody is suspended"),

@@ -2,13 +2,7 @@
 
 use super::{Asked, Extractor, PER_S, Read, snapshot::LONGEST_MS};
 use crate::state::{BatchView, QueueView, View};
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::{
-        Control::{Decided, Declared, Measured},
-        NONE_FLAG,
-    },
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, NONE_FLAG, Quantity};
 
 /// An application that is asked about: what several of its quantities are made of.
 #[derive(Clone, Copy, Debug)]
@@ -72,11 +66,6 @@ impl Level for Application {
     type Candidate<'a> = Candidate<'a>;
 
     const NAME: &'static str = "application";
-    const QUESTION: &'static str = "Which application is served next, if any?";
-    const CANDIDATES: &'static str = "Applications with waiting tasks, by place, then to serve none; of a question about a batch, its \
-         application alone.";
-    const ENTITIES: &'static [&'static str] = &["application"];
-    const CALLED: [&'static str; 3] = ["application", "prefers an application", "picks the application"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

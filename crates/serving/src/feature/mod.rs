@@ -27,7 +27,14 @@ pub const NO_ONE: u32 = u32::MAX;
 pub fn feature_set() -> &'static FeatureSet {
     static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
         scenario: "serving".to_owned(),
-        levels: vec![Application::spec(), Task::spec()],
+        levels: vec![
+            Application::spec("Which application is served next, if any?", &["application"])
+                .of("Applications with waiting tasks, by place, then to serve none; of a question about a batch, its \
+                     application alone."),
+            Task::spec("Which task joins the batch, or is it closed?", &["application", "task"])
+                .of("Of each size that fits, ascending, the oldest waiting task of the application; then, where the \
+                     batch is not empty, to close it."),
+        ],
     });
     &SET
 }

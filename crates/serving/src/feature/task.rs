@@ -6,13 +6,7 @@ use crate::{
     server::{Application, pays},
     state::{BatchView, Extension, GroupView, Question, QueueView, View},
 };
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::{
-        Control::{Decided, Declared, Measured},
-        NONE_FLAG,
-    },
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, NONE_FLAG, Quantity};
 
 /// A task that can join, and how long the batch takes with it.
 #[derive(Clone, Copy, Debug)]
@@ -105,11 +99,6 @@ impl Level for Task {
     type Candidate<'a> = Joining;
 
     const NAME: &'static str = "task";
-    const QUESTION: &'static str = "Which task joins the batch, or is it closed?";
-    const CANDIDATES: &'static str = "Of each size that fits, ascending, the oldest waiting task of the application; then, where the \
-         batch is not empty, to close it.";
-    const ENTITIES: &'static [&'static str] = &["application", "task"];
-    const CALLED: [&'static str; 3] = ["task", "prefers a task", "picks the task"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

@@ -15,7 +15,10 @@ pub fn words() -> Words {
             KindWords::new("several", "tasks of several applications wait"),
             KindWords::new("batch", "a batch is being formed"),
         ],
-        levels: vec![Application::words(), Task::words()],
+        levels: vec![
+            Application::words(["application", "prefers an application", "picks the application"]),
+            Task::words(["task", "prefers a task", "picks the task"]),
+        ],
         policies: pairs(&[
             ("tf-serving", "batches in order of arrival, and applications in turn"),
             ("triton", "batches of preferred sizes, and the longest waiting first"),

@@ -2,13 +2,7 @@
 
 use super::{Asked, Extractor, snapshot::Gain};
 use crate::state::View;
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::{
-        Control::{Decided, Declared, Measured},
-        NONE_FLAG,
-    },
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, NONE_FLAG, Quantity};
 
 const CLOSE: &str = "to close the slot";
 const GO_ON: &str = "to go on as long as it can";
@@ -30,10 +24,6 @@ impl Level for Cluster {
     type Candidate<'a> = Gain;
 
     const NAME: &'static str = "cluster";
-    const QUESTION: &'static str = "Go on, or close the slot?";
-    const CANDIDATES: &'static str = "To go on, if anything can be added; then to close the slot.";
-    const ENTITIES: &'static [&'static str] = &["close"];
-    const CALLED: [&'static str; 3] = ["answer", "prefers", "chooses"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

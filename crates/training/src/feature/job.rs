@@ -5,10 +5,7 @@ use super::{
     snapshot::{self, Gain, best_ms},
 };
 use crate::state::{JobView, Task, View};
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::Control::{Decided, Declared, Measured},
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, Quantity};
 
 /// The question, and the most that any candidate would gain.
 #[derive(Clone, Copy, Debug)]
@@ -58,11 +55,6 @@ impl Level for Job {
     type Candidate<'a> = Candidate<'a>;
 
     const NAME: &'static str = "job";
-    const QUESTION: &'static str = "Which job gets more?";
-    const CANDIDATES: &'static str =
-        "Jobs below their maxima for which something fits the node that comes next, by arrival.";
-    const ENTITIES: &'static [&'static str] = &["job"];
-    const CALLED: [&'static str; 3] = ["job", "prefers a job", "picks the job"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

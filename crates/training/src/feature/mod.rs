@@ -27,7 +27,14 @@ use task::TaskLevel;
 pub fn feature_set() -> &'static FeatureSet {
     static SET: LazyLock<FeatureSet> = LazyLock::new(|| FeatureSet {
         scenario: "training".to_owned(),
-        levels: vec![Cluster::spec(), Job::spec(), TaskLevel::spec()],
+        levels: vec![
+            Cluster::spec("Go on, or close the slot?", &["close"])
+                .of("To go on, if anything can be added; then to close the slot."),
+            Job::spec("Which job gets more?", &["job"])
+                .of("Jobs below their maxima for which something fits the node that comes next, by arrival."),
+            TaskLevel::spec("A worker, a server, or both?", &["job", "task"])
+                .of("Of a worker, a server, and both, in this order, what that job may have and what fits."),
+        ],
     });
     &SET
 }

@@ -6,10 +6,7 @@ use super::{
     snapshot::{self, Gain},
 };
 use crate::state::{JobView, Task, View};
-use sched_distill_core::{
-    feature::{Described, Level, Quantity},
-    level::Control::{Decided, Declared, Measured},
-};
+use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, Quantity};
 
 /// The job that gets more.
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +61,6 @@ impl Level for TaskLevel {
     type Candidate<'a> = Candidate;
 
     const NAME: &'static str = "task";
-    const QUESTION: &'static str = "A worker, a server, or both?";
-    const CANDIDATES: &'static str =
-        "Of a worker, a server, and both, in this order, what that job may have and what fits.";
-    const ENTITIES: &'static [&'static str] = &["job", "task"];
-    const CALLED: [&'static str; 3] = ["task", "prefers", "gives"];
     const QUANTITIES: &'static [Quantity<Self>] = QUANTITIES;
 }
 

@@ -14,7 +14,11 @@ pub fn words() -> Words {
             KindWords::new("start", "a job still lacks a worker or a server that it could get"),
             KindWords::new("grow", "every job that could be started has been"),
         ],
-        levels: vec![Cluster::words(), Job::words(), TaskLevel::words()],
+        levels: vec![
+            Cluster::words(["answer", "prefers", "chooses"]),
+            Job::words(["job", "prefers a job", "picks the job"]),
+            TaskLevel::words(["task", "prefers", "gives"]),
+        ],
         policies: pairs(&[
             ("drf", "the job with the smallest share first"),
             ("fifo", "first come, first served"),
