@@ -1,7 +1,23 @@
 //! A scenario of one's own in one file, and a `distill` that has it (`docs/new-scenario.md` walks through it). Try
 //! `cargo run --release --example new_scenario -- demo --scenario machine`.
 
-use sched_distill::{cli, contract::{LevelTables, Tabular}, feature::{Columns, Described, Level, Measured, Quantity}, figure::{Better, Compared, Figure}, foreign, level::{FeatureSet, Words, first_max}, network::scorer::{SCORER, open_scorer}, pipeline::Entry, policy::{Policy, PolicyDef, PolicyError}, registry, rng::{EpisodeId, Stream}, scenario::{Catalogue, Given, GuardTemplate, Questions, Said, Scenario, ScenarioInfo, State, rule}, simulation::{JobEnd, Outcome, Simulated, Simulation, Source, Workload, WorkloadDef}, spec::{Args, Spec, SpecError}, workload::WorkloadError};
+use sched_distill::{
+    cli,
+    contract::{LevelTables, Tabular},
+    feature::{Columns, Described, Level, Measured, Quantity},
+    figure::{Better, Compared, Figure},
+    foreign,
+    level::{FeatureSet, Words, first_max},
+    network::scorer::{SCORER, open_scorer},
+    pipeline::Entry,
+    policy::{Policy, PolicyDef, PolicyError},
+    registry,
+    rng::{EpisodeId, Stream},
+    scenario::{Catalogue, Given, GuardTemplate, Questions, Said, Scenario, ScenarioInfo, State, rule},
+    simulation::{JobEnd, Outcome, Simulated, Simulation, Source, Workload, WorkloadDef},
+    spec::{Args, Spec, SpecError},
+    workload::WorkloadError,
+};
 use serde::{Deserialize, Serialize};
 use std::{error::Error, process::ExitCode, sync::LazyLock};
 

@@ -6,12 +6,16 @@ mod refusals;
 mod state_laws;
 
 use refusals::{read_with, refused};
-use sched_distill_core::rng::Stream;
+use sched_distill_core::{
+    rng::Stream,
+    simulation::{Simulated as _, Simulation as _},
+};
 use sched_distill_preemption::{
-    Change, ClusterState, Decision, Preemption, Question, View, policies, workload::PreemptionJob,
+    Change, ClusterState, Decision, Preemption, Question, View, feature::Extractor, policies, simulator::Simulator,
+    workload::PreemptionJob,
 };
 use serde_json::{Value, json};
-use state_laws::states_keep_questions;
+use state_laws::{features, said, states_keep_questions};
 
 /// Any candidate, seldom none.
 fn random(seen: &View<'_>, stream: &mut Stream) -> Decision {
@@ -253,14 +257,20 @@ fn times_of_jobs_that_hold_gpus_are_not_after_the_time() {
 
 #[test]
 fn what_jobs_really_take_is_in_no_view_state_or_feature_and_clairvoyant_rules_know_it() {
-    let workload = PreemptionWorkload::open(&"builtin,jobs=40,nodes=2,arrivals=batch".parse().unwrap()).unwrap();
+    let workload = Preemption::open_workload(&"builtin,jobs=40,nodes=2,arrivals=batch".parse().unwrap()).unwrap();
     let start = |change: fn(&mut PreemptionJob)| {
         let mut jobs = workload.jobs(3);
         jobs.iter_mut().step_by(2).for_each(change);
         Simulator::new(workload.cluster().clone(), jobs, 3)
     };
     let same = |one: &View<'_>, other: &View<'_>| {
-        let told = |view: &View<'_>| (said(view), features(view), format!("{view:?} {:?}", view.to_state()));
+        let told = |view: &View<'_>| {
+            (
+                said(view),
+                features::<Preemption>(&mut Extractor::default(), view),
+                format!("{view:?} {:?}", view.to_state()),
+            )
+        };
         assert_eq!(told(one), told(other));
     };
     let (mut sim, mut longer) = (start(|_| {}), start(|job| job.epochs += 500.0));
