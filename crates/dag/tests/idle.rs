@@ -3,6 +3,7 @@
 use sched_distill_core::{
     policy::Policy,
     rng::{Split, episode_seed},
+    simulation::Simulation as _,
 };
 use sched_distill_dag::{
     ClusterState, Dag, Decision, JobGraph, Probabilities, Source, StageRef, StageSpec, StageTasks,

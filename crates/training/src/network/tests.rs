@@ -12,6 +12,7 @@ use sched_distill_core::{
     network::{Tensor, Tensors},
     policy::Policy,
     rng::Stream,
+    simulation::Simulation as _,
     spec::Spec,
 };
 use std::collections::BTreeMap;
