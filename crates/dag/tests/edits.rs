@@ -49,7 +49,7 @@ fn episodes() -> Result<Vec<Episode>, Box<dyn Error>> {
 }
 
 /// Some edits of each sort of a job.
-fn some(jobs: &Vec<JobArrival>, job: u32, stream: &mut Stream) -> Vec<JobEdit> {
+fn some(jobs: &[JobArrival], job: u32, stream: &mut Stream) -> Vec<JobEdit> {
     let all = Dag::edits(jobs, job, &budget());
     let mut some = Vec::new();
     for sort in ALL.split(',') {

@@ -3,7 +3,7 @@
 use sched_distill_core::{
     policy::Policy,
     scenario::{Questions as _, Scenario as _},
-    simulation::{Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
+    simulation::{DeclaredEdit, Edit as _, EditBudget, Editable as _, Simulated as _, Simulation as _},
 };
 use sched_distill_deadlines::{
     ClusterState, Deadlines, feature::Extractor, policies, simulator::Simulator, workload::DeadlineJob,
@@ -130,5 +130,20 @@ fn edits_move_declared_features_alone() -> Result<(), Box<dyn Error>> {
     let expected = "job requested, job requested_rank, job request_fits, job threads, job threads_rank, class request_fits, amount unused, \
                     amount spare_checks";
     assert_eq!(still.join(", "), expected);
+    Ok(())
+}
+
+#[test]
+fn edits_keep_their_form() -> Result<(), Box<dyn Error>> {
+    let edit = DeclaredEdit::<Deadlines>::new(1, 30.0, 0.5);
+    let json = r#"{"edit":"iterations","was":30.0,"factor":0.5}"#;
+    assert_eq!((serde_json::to_string(&edit)?, serde_json::from_str(json)?), (json.to_owned(), edit.clone()));
+    assert_eq!((edit.to_string(), edit.sort()), ("the job declares 0.5 times its iterations".to_owned(), "iterations"));
+    let other = DeclaredEdit::<Deadlines>::new(0, 9e4, 1.5);
+    assert_eq!(serde_json::to_string(&other)?, r#"{"edit":"deadline","was":90000.0,"factor":1.5}"#);
+    assert_eq!(other.to_string(), "the job declares 1.5 times the time until its deadline");
+    for wrong in [r#"{"was":1,"factor":1}"#, r#"{"edit":"x","was":1,"factor":1}"#, r#"{"edit":"deadline","was":1}"#] {
+        assert!(serde_json::from_str::<DeclaredEdit<Deadlines>>(wrong).is_err(), "{wrong}");
+    }
     Ok(())
 }

@@ -328,3 +328,14 @@ fn declared_sizes_count_as_what_memory_holds() -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
+
+#[test]
+fn edits_keep_their_form() -> Result<(), Box<dyn Error>> {
+    let (edit, json) = (SizeEdit::new(0, 12.0, 0.5), r#"{"was":12,"factor":0.5}"#);
+    assert_eq!((serde_json::to_string(&edit)?, serde_json::from_str(json)?), (json.to_owned(), edit.clone()));
+    assert_eq!(edit.to_string(), "the task declares 0.5 times its size");
+    for wrong in [r#"{"was":1.5,"factor":1}"#, r#"{"was":-1,"factor":1}"#, r#"{"edit":"size","was":1,"factor":1}"#] {
+        assert!(serde_json::from_str::<SizeEdit>(wrong).is_err(), "{wrong}");
+    }
+    Ok(())
+}
