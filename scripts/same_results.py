@@ -3,7 +3,7 @@
 
     python scripts/same_results.py OLD NEW [--tpch tpch_profiles.json.gz]     # two programs; needs polars
 
-Compares, for both scenarios,
+Compares, for all scenarios,
 
 * every number that `simulate --json` prints, for four workloads and six policies each;
 * every cell of the tables of a recorded trace;
@@ -25,7 +25,7 @@ import tempfile
 import polars as pl
 
 # By scenario, names of OLD and what NEW calls them: levels, columns, keys of JSON.
-RENAMED: dict[str, dict[str, str]] = {"dag": {"cluster": "amount"}, "training": {}}
+RENAMED: dict[str, dict[str, str]] = {"dag": {"cluster": "amount"}}
 
 ROWS = 100_000
 
@@ -63,6 +63,48 @@ SCENARIOS = {
         "structures": ["hierarchical"],
         "regime": "jobs_in_system",
         "guards": ["cluster: is_none <= 0 and best_speedup <= 0.02 never"],
+    },
+    "deadlines": {
+        "workloads": [
+            "builtin",
+            "builtin,arrivals=poisson,prediction-error=0.3,inflated=0.5",
+            "builtin,nodes=3,node-cores=8,edge=hopeless,refuse=1",
+            "builtin,edge=burst,noise=0.2,spread=0.2",
+        ],
+        "policies": ["fifo", "least-slack", "edf-test", "qos", "hpa", "scorer"],
+        "teacher": "scorer,mode=sample",
+        "recorded": ("builtin,jobs=30", 6),
+        "structures": ["hierarchical"],
+        "regime": "waiting",
+        "guards": ["job: hopeless last"],
+    },
+    "preemption": {
+        "workloads": [
+            "builtin",
+            "builtin,nodes=2,jobs=60,load=2,mtbf=6",
+            "builtin,arrivals=batch,jobs=60,prediction-error=0.3,understated=0.5",
+            "builtin,free=1,placement=most-free,edge=wide",
+        ],
+        "policies": ["fifo", "srtf", "srtf,times=true", "las", "pickyman", "scorer"],
+        "teacher": "scorer,mode=sample",
+        "recorded": ("builtin,jobs=60,nodes=4", 6),
+        "structures": ["hierarchical"],
+        "regime": "waiting",
+        "guards": ["job: is_lent > 0 and is_back <= 0 never"],
+    },
+    "serving": {
+        "workloads": [
+            "builtin",
+            "builtin,load=1.1,law=dynamic,accelerators=2",
+            "builtin,mix=work,understated=0.5,queue=40",
+            "builtin,edge=burst,timeout=8",
+        ],
+        "policies": ["tf-serving,timeout=4", "triton,delay=4", "clipper", "lazy", "dybatch", "scorer"],
+        "teacher": "scorer,mode=sample",
+        "recorded": ("builtin,seconds=0.5", 4),
+        "structures": ["hierarchical"],
+        "regime": "waiting",
+        "guards": ["application: is_full > 0 first"],
     },
 }
 
@@ -194,7 +236,7 @@ def rows_of(trace):
 
 
 def scenario(report, name, plan, old, new, extra, folder):
-    which, names = ["--scenario", name], RENAMED[name]
+    which, names = ["--scenario", name], RENAMED.get(name, {})
     for workload in plan["workloads"] + extra:
         policies = [word for policy in plan["policies"] for word in ("-p", policy)]
         printed = [run(p, "simulate", *which, "-w", workload, *policies, "-n", "6", "--json") for p in (old, new)]
