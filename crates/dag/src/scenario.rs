@@ -184,7 +184,8 @@ impl Questions<Dag> for Extractor {
             [job, stage]
         };
         match *path {
-            [job] => out.push(snapshot.candidate_jobs().nth(job).unwrap_or(NO_JOB)),
+            [job] if job == snapshot.candidate_jobs().len() => out.push(NO_JOB),
+            [job] => out.push(stage(job, 0)[0]),
             [job, place] => out.extend(stage(job, place)),
             [job, place, amount] => {
                 out.extend(stage(job, place));
