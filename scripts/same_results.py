@@ -9,7 +9,7 @@ Compares, for all scenarios,
 * every cell of the tables of a recorded trace;
 * the models of the student that `fit` makes of it by default, in both programs;
 * the decisions of a student of every kind, made by OLD and read by both: each schedules, and is recorded until there are
-  100,000 rows of candidates.
+  100,000 rows of candidates (`--rows`).
 
 What OLD calls otherwise is found by RENAMED. Prints a line per comparison; exit code 1 if one differs, with the first differences.
 """
@@ -235,7 +235,7 @@ def rows_of(trace):
     return sum(table["rows"] for table in manifest["tables"] if pathlib.PurePath(table["path"]).parts[0].removesuffix(".parquet") in levels)
 
 
-def scenario(report, name, plan, old, new, extra, folder):
+def scenario(report, name, plan, old, new, extra, rows, folder):
     which, names = ["--scenario", name], RENAMED.get(name, {})
     for workload in plan["workloads"] + extra:
         policies = [word for policy in plan["policies"] for word in ("-p", policy)]
@@ -261,7 +261,7 @@ def scenario(report, name, plan, old, new, extra, folder):
                 driven[side] = folder / f"driven-{side}"
                 words = ["-w", workload, "-n", str(needed), "-o", driven[side], "--force"]
                 run(program, "record", *which, "-p", policy, *words)
-            if rows_of(driven["old"]) >= ROWS:
+            if rows_of(driven["old"]) >= rows:
                 break
             needed *= 4
         compare_traces(report, f"{name}: decisions of a student, {label}", driven["old"], driven["new"], names)
@@ -308,13 +308,14 @@ def main():
     words.add_argument("new", type=pathlib.Path)
     words.add_argument("--tpch", type=pathlib.Path, help="TPC-H profiles, for one more workload")
     words.add_argument("--scenario", choices=SCENARIOS, help="one of them alone")
+    words.add_argument("--rows", type=int, default=ROWS, help="so many rows of candidates that students are recorded for (default: %(default)s)")
     args = words.parse_args()
     report = Report()
     with tempfile.TemporaryDirectory() as folder:
         for name, plan in SCENARIOS.items():
             if args.scenario in (None, name):
                 extra = [f"tpch:{args.tpch},jobs=30"] if args.tpch and name == "dag" else []
-                scenario(report, name, plan, args.old.resolve(), args.new.resolve(), extra, pathlib.Path(folder))
+                scenario(report, name, plan, args.old.resolve(), args.new.resolve(), extra, args.rows, pathlib.Path(folder))
     sys.exit(1 if report.different else 0)
 
 
