@@ -2,7 +2,7 @@
 
 use super::{Attack, Caller, PipelineError};
 use sched_distill_core::{
-    policy::{Policy, PolicyError, PolicyInfo, Sort},
+    policy::{OpenPolicy, Policy, PolicyInfo, Sort},
     simulation::{Simulated, Workload},
     spec::Spec,
 };
@@ -20,9 +20,6 @@ pub struct Entry<S: Simulated> {
     /// How schedulers are attacked; `None` if jobs cannot be edited.
     pub attack: Option<Attack<S>>,
 }
-
-/// Opens the policy that a spec names.
-pub type OpenPolicy<S> = fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>;
 
 impl<S: Simulated> Entry<S> {
     /// Opens a policy by its spec as text.

@@ -40,7 +40,7 @@ pub use certify::{Certified, CertifyRequest, certify};
 pub use check::{CheckParams, Checked, check_policy};
 pub use compare::{CompareParams, Comparison, Contender, best_heuristic, compare, with_edge_cases};
 pub use edit::{FidelityChange, agreement_of, fidelity_change};
-pub use entry::{Entry, OpenPolicy};
+pub use entry::Entry;
 pub use error::PipelineError;
 pub use evaluate::{ClosedLoopParams, EvaluateParams, Evaluated, Gates, Part, evaluate};
 pub use exceptions::{LevelRule, RulesWithExceptions, with_exceptions};

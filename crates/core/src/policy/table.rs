@@ -9,6 +9,9 @@ use crate::{
 /// What a rule of given parameters is.
 type Rule<S> = Result<Box<dyn Policy<S>>, SpecError>;
 
+/// Opens the policy that a spec names.
+pub type OpenPolicy<S> = fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>;
+
 /// A policy of a scenario: what it is, and how it is opened.
 pub struct PolicyDef<S: Scenario> {
     /// How it is shown.
@@ -18,7 +21,7 @@ pub struct PolicyDef<S: Scenario> {
 
 enum Open<S: Scenario> {
     Rule(fn(&mut Args<'_>) -> Rule<S>),
-    Other(fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>),
+    Other(OpenPolicy<S>),
 }
 
 impl<S: Scenario> PolicyDef<S> {
@@ -35,7 +38,7 @@ impl<S: Scenario> PolicyDef<S> {
 
     /// A policy that reads its spec itself, as those of files do.
     #[must_use]
-    pub const fn new(info: PolicyInfo, open: fn(&Spec) -> Result<Box<dyn Policy<S>>, PolicyError>) -> Self {
+    pub const fn new(info: PolicyInfo, open: OpenPolicy<S>) -> Self {
         Self { info, open: Open::Other(open) }
     }
 

@@ -148,7 +148,7 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
 }
 
 /// Whether a decision goes along a path.
-fn leads<S: Scenario, Q: Questions<S> + ?Sized>(
+fn leads<S: Scenario, Q: Questions<S>>(
     questions: &Q,
     seen: &S::View<'_>,
     path: &[usize],
@@ -168,7 +168,7 @@ fn within_given(given: &[f64], place: usize, count: usize) -> f32 {
 }
 
 /// Log-probability of what lies at a path, an item or several.
-fn mass<S: Scenario, Q: Questions<S> + ?Sized>(questions: &Q, seen: &S::View<'_>, at: Place, joint: &[f64]) -> f64 {
+fn mass<S: Scenario, Q: Questions<S>>(questions: &Q, seen: &S::View<'_>, at: Place, joint: &[f64]) -> f64 {
     match questions.item(seen, at.path()) {
         Some(item) => joint.get(item).copied().unwrap_or(f64::NAN),
         None => {
@@ -206,7 +206,7 @@ impl Place {
     }
 
     /// Whether a candidate that led here is an item.
-    fn is_below_item<S: Scenario, Q: Questions<S> + ?Sized>(&self, questions: &Q, seen: &S::View<'_>) -> bool {
+    fn is_below_item<S: Scenario, Q: Questions<S>>(&self, questions: &Q, seen: &S::View<'_>) -> bool {
         (1..=self.level).any(|level| questions.item(seen, &self.path[..level]).is_some())
     }
 }
