@@ -80,7 +80,8 @@ fn leak(text: String) -> &'static str {
     text.leak()
 }
 
-/// Questions by level, see the [module](self).
+/// Questions of a scenario level by level: the features of all candidates are the tables, and a network scores each candidate. Whoever has
+/// the highest score of a level is taken, or one is drawn ([`ByLevel`]).
 pub struct LevelTables<S: Scenario> {
     levels: ByLevel<S>,
     path: Vec<usize>,

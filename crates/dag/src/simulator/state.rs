@@ -139,7 +139,7 @@ pub(super) struct Scratch {
 impl Simulator {
     /// A cluster before its first question. `seed` fixes the luck of the task durations.
     ///
-    /// Jobs must be in order of arrival, as [`crate::workload::Workload::jobs`] gives them. Rewards are not discounted; see
+    /// Jobs must be in order of arrival, as [`Workload::jobs`](sched_distill_core::simulation::Workload::jobs) gives them. Rewards are not discounted; see
     /// [`Simulator::with_discount`].
     ///
     /// # Panics

@@ -1,5 +1,5 @@
 //! Whether a policy keeps the contract of [`Policy`], and whether it decides as another one. For any scenario: what is
-//! known of probabilities is what [`Scenario::distributions`](sched_distill_core::scenario::Scenario::distributions)
+//! known of probabilities is what [`Said::told`](sched_distill_core::scenario::Said::told)
 //! tells, and what a recording would have of them.
 
 mod concordance;
