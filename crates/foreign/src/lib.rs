@@ -8,9 +8,9 @@
 //! Whatever implements [`Network`] in Rust is a scheduler too:
 //!
 //! ```
-//! use sched_distill_core::{contract::{Inputs, Scores}, policy::Policy};
+//! use sched_distill_core::{contract::{Inputs, Scores}, policy::Policy, scenario::Said};
 //! use sched_distill_foreign::{ForeignError, ForeignPolicy, Network};
-//! use sched_distill_dag::{Dag, Said};
+//! use sched_distill_dag::Dag;
 //!
 //! /// Prefers stages with few tasks left, and many executors.
 //! struct FewTasks;
@@ -40,11 +40,11 @@
 //! let workload = sched_distill_dag::workload::open(&"builtin,jobs=3".parse()?)?;
 //! let sim = Simulator::new(*workload.cluster(), workload.jobs(1), 1);
 //! let mut policy = ForeignPolicy::<Dag>::new(Box::new(FewTasks), false);
-//! let mut probabilities = Said::default();
+//! let mut said = Said::default();
 //! let seen = sim.view().ok_or("no question")?;
-//! let decision = policy.decide(&seen, &mut probabilities)?;
+//! let decision = policy.decide(&seen, &mut said)?;
 //! assert!(matches!(decision, Decision::Assign { executors: 10, .. }));
-//! assert_eq!(probabilities.stage.len(), seen.schedulable().len());
+//! assert_eq!(said.joint.len(), seen.schedulable().len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -304,7 +304,7 @@ mod tests {
             let (rule, _) = rules.into_iter().find(|(rule, _)| rule.name == name).unwrap();
             LevelModels::new(&spec.name, name, vec![rule.model(spec).unwrap()])
         };
-        let levels = set.levels.iter().zip(["shortest-job", "first-stage", "all"]).map(level).collect();
+        let levels = set.levels.iter().zip(["newest-first", "first-stage", "all"]).map(level).collect();
         Student::new(set.clone(), false, levels, Default::default())
     }
 
