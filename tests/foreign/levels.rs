@@ -106,12 +106,13 @@ fn onnx<S: Tested>() -> Vec<u8> {
 /// The same as the source of a TorchScript file.
 #[cfg(feature = "torch")]
 fn torchscript<S: Tested>() -> String {
-    use super::torchscript_file::{list, module};
+    use super::torchscript_file::{argument, list, module};
     let mut lines = Vec::new();
     for (level, columns) in levels::<S>() {
         let [first, last] = layers(columns);
         let (first, last) = (list(&first, super::network::WIDTH, 1.0), list(&last, 1, 2.0));
-        lines.push(format!("{level}_h = torch.tanh(torch.matmul(torch.log1p(torch.abs({level})), {first}))"));
+        let rows = argument(level);
+        lines.push(format!("{level}_h = torch.tanh(torch.matmul(torch.log1p(torch.abs({rows})), {first}))"));
         lines.push(format!("{level}_scores = torch.squeeze(torch.matmul({level}_h, {last}), 1)"));
     }
     let names: Vec<String> = levels::<S>().map(|(level, _)| format!("{level}_scores")).collect();

@@ -64,9 +64,15 @@ fn source(flaw: Flaw) -> String {
     module(Dag::contract(), type_, &lines)
 }
 
+/// What an input is called in Python, which keeps a word for itself.
+pub(super) fn argument(input: &str) -> &str {
+    if input == "class" { "class_" } else { input }
+}
+
 /// A module whose `forward` takes the inputs of a contract.
 pub(super) fn module(contract: &Contract, type_: &str, lines: &[String]) -> String {
-    let arguments: Vec<String> = contract.inputs.iter().map(|input| format!("    {}: Tensor", input.name)).collect();
+    let arguments: Vec<String> =
+        contract.inputs.iter().map(|input| format!("    {}: Tensor", argument(input.name))).collect();
     format!(
         "class Small(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  def forward(self: \
          __torch__.Small,\n{}) -> {type_}:\n    {}\n",
