@@ -109,9 +109,9 @@ SCENARIOS = {
 }
 
 
-def run(program, *words):
+def run(program, *words, accepted=(0,)):
     done = subprocess.run([program, *words, "-q"], capture_output=True, text=True)
-    if done.returncode != 0:
+    if done.returncode not in accepted:
         sys.exit(f"{program} {' '.join(map(str, words))}: exit code {done.returncode}\n{done.stderr}")
     return done.stdout
 
@@ -277,8 +277,11 @@ def students_of_every_kind(program, trace, plan, start):
             yield f"{kind}, {structure}", f"student:{path},model={kind}"
     guarded = f"{start}-guarded.json"
     guards = [word for guard in plan["guards"] for word in ("--guard", guard)]
-    run(program, "patch", f"{start}-hierarchical.json", *guards, "-o", guarded, "-n", "1")
-    yield "tree with guards", f"student:{guarded}"
+    run(program, "patch", f"{start}-hierarchical.json", *guards, "-o", guarded, "-n", "1", accepted=(0, 1))
+    if pathlib.Path(guarded).exists():
+        yield "tree with guards", f"student:{guarded}"
+    else:
+        print(f"OLD refuses to patch with {plan['guards']}: no student with guards is compared")
 
     student = json.loads(pathlib.Path(f"{start}-hierarchical.json").read_text())
     for spec, level in zip(student["feature_set"]["levels"], student["levels"]):
