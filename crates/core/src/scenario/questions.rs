@@ -154,7 +154,8 @@ fn leads<S: Scenario, Q: Questions<S>>(
     path: &[usize],
     decision: S::Decision,
 ) -> bool {
-    (0..path.len()).all(|level| questions.place(seen, &path[..level], decision) == Some(path[level]))
+    // From the end: most paths differ there from what was decided, and a short choice tells.
+    (0..path.len()).rev().all(|level| questions.place(seen, &path[..level], decision) == Some(path[level]))
 }
 
 /// What is written of the entry at a place of so many. There may be more entries than candidates, which count for the last one, or
