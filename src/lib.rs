@@ -118,6 +118,25 @@ pub use sched_distill_trace::{self as trace, recorder};
 pub use sched_distill_trainer as trainer;
 pub use sched_distill_training as training;
 
+/// What a scenario of one's own is made of: `examples/new_scenario.rs`, `docs/new-scenario.md`.
+#[cfg(feature = "toolkit")]
+pub mod prelude {
+    pub use crate::{
+        contract::{LevelTables, Tabular},
+        feature::{Described, Level, Measured, Quantity},
+        figure::{Better, Compared, Figure},
+        level::FeatureSet,
+        network::scorer::{SCORER, open_scorer},
+        pipeline::Entry,
+        policy::{PolicyDef, least},
+        rng::Stream,
+        scenario::{Catalogue, OneChoice, OneLevel, Scenario, ScenarioInfo, State, Whole, guard, rule},
+        simulation::{JobEnd, Outcome, Simulated, Simulation, Workload, WorkloadDef},
+        spec::Spec,
+        workload::WorkloadError,
+    };
+}
+
 /// The steps from a recording to a report as functions ([`sched_distill_pipeline`]), and
 /// [`report`](pipeline::report), which draws what they measured.
 #[cfg(feature = "toolkit")]

@@ -94,7 +94,7 @@ impl Scenario for Given {
         may_abstain: false,
     };
     type View<'a> = View<'a>;
-    type State = crate::replay::Untold;
+    type State = crate::replay::Untold<Self>;
     type Decision = usize;
     type Questions = Draws;
 

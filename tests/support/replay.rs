@@ -39,13 +39,15 @@ thread_local! {
 
 /// For scenarios whose questions nobody tells as values.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Untold;
+#[serde(bound = "")]
+pub(crate) struct Untold<S>(PhantomData<S>);
 
-impl<S: Scenario> State<S> for Untold {
+impl<S: Scenario> State for Untold<S> {
+    type Scenario = S;
     type Change = ();
 
     fn of(_: &S::View<'_>) -> Self {
-        Self
+        Self(PhantomData)
     }
 
     fn view(&self) -> Option<S::View<'_>> {
@@ -75,7 +77,7 @@ pub(crate) struct LoggedQuestions<S: Scenario>(S::Questions);
 impl<S: Scenario> Scenario for Logged<S> {
     const INFO: ScenarioInfo = S::INFO;
     type View<'a> = S::View<'a>;
-    type State = Untold;
+    type State = Untold<Self>;
     type Decision = S::Decision;
     type Questions = LoggedQuestions<S>;
 

@@ -106,7 +106,8 @@ impl Scenario for Dag {
     }
 }
 
-impl State<Dag> for ClusterState {
+impl State for ClusterState {
+    type Scenario = Dag;
     type Change = Change;
 
     fn of(seen: &View<'_>) -> Self {

@@ -138,7 +138,8 @@ impl Tabular for Deadlines {
     type Tables = LevelTables<Self>;
 }
 
-impl State<Deadlines> for ClusterState {
+impl State for ClusterState {
+    type Scenario = Deadlines;
     type Change = Change;
 
     fn of(seen: &View<'_>) -> Self {

@@ -141,7 +141,8 @@ impl Tabular for Preemption {
     type Tables = LevelTables<Self>;
 }
 
-impl State<Preemption> for ClusterState {
+impl State for ClusterState {
+    type Scenario = Preemption;
     type Change = Change;
 
     fn of(seen: &View<'_>) -> Self {

@@ -64,7 +64,7 @@ pub struct Session<S: Scenario> {
     levels: Vec<Vec<LevelScores>>,
 }
 
-type Line<S> = Request<<S as Scenario>::State, <<S as Scenario>::State as State<S>>::Change, <S as Scenario>::Decision>;
+type Line<S> = Request<<S as Scenario>::State, <<S as Scenario>::State as State>::Change, <S as Scenario>::Decision>;
 type Problem = Box<dyn Error + Send + Sync>;
 
 impl<S: Scenario> Session<S> {

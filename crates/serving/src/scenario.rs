@@ -156,7 +156,8 @@ impl Tabular for Serving {
     type Tables = LevelTables<Self>;
 }
 
-impl State<Serving> for ServerState {
+impl State for ServerState {
+    type Scenario = Serving;
     type Change = Change;
 
     fn of(seen: &View<'_>) -> Self {

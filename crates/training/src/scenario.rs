@@ -96,7 +96,8 @@ impl Scenario for Training {
     }
 }
 
-impl State<Training> for ClusterState {
+impl State for ClusterState {
+    type Scenario = Training;
     type Change = Change;
 
     fn of(seen: &View<'_>) -> Self {

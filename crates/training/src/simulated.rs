@@ -124,13 +124,13 @@ mod tests {
                 while let (Some(seen), Some(other)) = (a.view(), b.view()) {
                     if Training::is_candidate(&seen, job) {
                         let made = Training::edited_state(
-                            &<ClusterState as State<Training>>::of(&seen),
+                            &<ClusterState as State>::of(&seen),
                             job,
                             std::slice::from_ref(&edit),
                         )?;
                         assert_eq!(
                             serde_json::to_value(made)?,
-                            serde_json::to_value(<ClusterState as State<Training>>::of(&other))?
+                            serde_json::to_value(<ClusterState as State>::of(&other))?
                         );
                         break;
                     }
@@ -145,7 +145,7 @@ mod tests {
 
     /// Rows of all levels, of the level of tasks for the first candidate job.
     fn rows(state: &ClusterState) -> Option<[Vec<f32>; 3]> {
-        let seen = <ClusterState as State<Training>>::view(state)?;
+        let seen = <ClusterState as State>::view(state)?;
         let mut questions = Extractor::default();
         questions.update(&seen);
         let paths: [&[usize]; 3] = [&[], &[0], &[0, 0]];
@@ -170,7 +170,7 @@ mod tests {
         let mut policy = policies::open(&"optimus".parse()?)?;
         let mut asked = 0;
         while let Some(seen) = sim.view() {
-            let state = <ClusterState as State<Training>>::of(&seen);
+            let state = <ClusterState as State>::of(&seen);
             asked += 1;
             for &job in seen.live_jobs().iter().filter(|_| asked % 5 == 0) {
                 for edit in Training::edits(&jobs, job, &EditBudget::default()) {

@@ -87,7 +87,7 @@ fn known<T: serde::de::DeserializeOwned>(with_unknown: Value) -> BTreeSet<String
 #[test]
 fn the_schema_has_the_fields_that_are_read() {
     type State<S> = <S as Scenario>::State;
-    type Change<S> = <State<S> as sched_distill::scenario::State<S>>::Change;
+    type Change<S> = <State<S> as sched_distill::scenario::State>::Change;
     let unknown = || json!({"?": 0});
     assert_eq!(properties("dag_state"), known::<State<Dag>>(unknown()));
     assert_eq!(properties("dag_change"), known::<Change<Dag>>(unknown()));

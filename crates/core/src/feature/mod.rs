@@ -19,7 +19,7 @@ pub trait Level: Sized + 'static {
     /// What is known of all candidates together.
     type Question<'a>;
     /// What is known of one.
-    type Candidate<'a>: Clone + Debug;
+    type Candidate<'a>: Clone + Debug + Send + Sync;
 
     /// Its name, e.g. `job`.
     const NAME: &'static str;

@@ -2,7 +2,8 @@
 
 use super::{Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student};
 use crate::{
-    scenario::{Said, Scenario},
+    level::first_max,
+    scenario::{Given, OneLevel, Said, Scenario},
     spec::{Args, Spec, SpecError},
 };
 
@@ -84,6 +85,44 @@ pub fn of_episode<S: Scenario, R: Clone + Send + Sync + 'static>(
     decide: fn(&mut R, &S::View<'_>) -> S::Decision,
 ) -> Box<dyn Policy<S>> {
     Box::new(OfEpisode::<S, R> { first: rule.clone(), now: rule, decide })
+}
+
+/// A rule of a scenario with one level as a policy: it takes the candidate whose score is least, the first of equals. With
+/// `temperature=T` it also says how much it prefers it, by the softmax of −score / T.
+///
+/// # Errors
+///
+/// A temperature outside 0.001 to 1000.
+pub fn least<S: OneLevel>(args: &mut Args<'_>, score: Score<S>) -> Result<Box<dyn Policy<S>>, SpecError> {
+    Ok(Box::new(Least { score, temperature: args.optional_number("temperature", 1e-3..=1e3)? }))
+}
+
+/// How much is to be said against a candidate.
+pub type Score<S> = fn(&<S as Scenario>::View<'_>, &<S as OneLevel>::Item) -> f64;
+
+struct Least<S: OneLevel> {
+    score: Score<S>,
+    temperature: Option<f64>,
+}
+
+impl<S: OneLevel> Policy<S> for Least<S> {
+    fn fresh(&self) -> Box<dyn Policy<S>> {
+        Box::new(Self { ..*self })
+    }
+
+    fn decide(&mut self, seen: &S::View<'_>, said: &mut Said) -> Result<S::Decision, PolicyError> {
+        let scores = (0..S::items(seen)).map(|place| -(self.score)(seen, &S::candidate(*seen, place)));
+        if let Some(temperature) = self.temperature {
+            let scaled = scores.clone().map(|score| score / temperature);
+            let all = Given::any(scaled.clone()).ln();
+            said.joint.extend(scaled.map(|score| score - all));
+        }
+        Ok(S::decision(*seen, first_max(scores)))
+    }
+
+    fn forgets(&self) -> bool {
+        true
+    }
 }
 
 struct Stateless<F>(F);

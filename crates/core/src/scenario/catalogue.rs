@@ -85,6 +85,9 @@ pub const fn rule(name: &'static str, text: &'static str, meaning: &'static str)
 pub type TermTemplate = (&'static str, &'static [(&'static str, Shape)]);
 
 impl Catalogue {
+    /// Nothing.
+    pub const EMPTY: Self = Self { guards: &[], orders: &[], borders: &[], terms: &[], rules: &[] };
+
     /// The heuristics that a trace has the features for. Where the policy may give nothing, they do so only if nothing else
     /// is left.
     #[must_use]

@@ -2,10 +2,12 @@
 //! features.
 
 mod catalogue;
+mod one_level;
 mod questions;
 mod said;
 
 pub use catalogue::{Catalogue, GuardTemplate, RuleTemplate, TermTemplate, guard, rule};
+pub use one_level::{OneChoice, OneLevel};
 pub use questions::{Answer, ChoiceRows, Questions};
 pub use said::{Given, LEAST_LOG_PROB, Said, Told};
 
@@ -25,7 +27,7 @@ pub trait Scenario: Copy + Default + Debug + Send + Sync + 'static {
     /// keeps, and tells nothing of the future.
     type View<'a>: Copy;
     /// A question as a value of its own: what anyone can make, write down and send.
-    type State: State<Self>;
+    type State: State<Scenario = Self>;
     /// An answer to a question.
     type Decision: Copy + Debug + PartialEq + Send + Sync + Serialize + DeserializeOwned;
     /// Reads questions.
@@ -112,6 +114,26 @@ pub struct ScenarioInfo {
 }
 
 impl ScenarioInfo {
+    /// A scenario that says no more of itself yet: its kinds of question, the quantity of its regimes and its figures are to be filled
+    /// in, and may be everything else.
+    #[must_use]
+    pub const fn new(name: &'static str, meaning: &'static str, feature_set: fn() -> &'static FeatureSet) -> Self {
+        Self {
+            name,
+            meaning,
+            kinds: &[],
+            regime: "",
+            feature_set,
+            words: Words::default,
+            figures: &[],
+            catalogue: Catalogue::EMPTY,
+            lane: "machine",
+            part: "run",
+            parts: &[],
+            may_abstain: false,
+        }
+    }
+
     /// The figure that schedulers are judged by.
     ///
     /// # Panics
@@ -124,15 +146,17 @@ impl ScenarioInfo {
 }
 
 /// The cluster at a question as a value. By serde it is what `distill serve` reads.
-pub trait State<S: Scenario>: Clone + Debug + Send + Sync + Serialize + DeserializeOwned {
+pub trait State: Clone + Debug + Send + Sync + Serialize + DeserializeOwned {
+    /// The scenario whose questions it holds.
+    type Scenario: Scenario;
     /// What can be told of it later without telling all of it again.
     type Change: DeserializeOwned;
 
     /// The same question as one that somebody else lends.
-    fn of(seen: &S::View<'_>) -> Self;
+    fn of(seen: &View<'_, Self>) -> Self;
 
     /// The open question, if one is.
-    fn view(&self) -> Option<S::View<'_>>;
+    fn view(&self) -> Option<View<'_, Self>>;
 
     /// Takes in an answer to the open question, with all that it leaves open filled in. Whether another question follows is then
     /// told by [`State::view`].
@@ -140,7 +164,7 @@ pub trait State<S: Scenario>: Clone + Debug + Send + Sync + Serialize + Deserial
     /// # Errors
     ///
     /// An illegal answer; the state is as it was.
-    fn answer(&mut self, decision: S::Decision) -> Result<S::Decision, Box<dyn Error + Send + Sync>>;
+    fn answer(&mut self, decision: Decision<Self>) -> Result<Decision<Self>, Box<dyn Error + Send + Sync>>;
 
     /// Takes in what has changed since.
     ///
@@ -151,4 +175,54 @@ pub trait State<S: Scenario>: Clone + Debug + Send + Sync + Serialize + Deserial
 
     /// About how many numbers a policy looks at, and candidates it chooses from: what its memory and time grow with.
     fn extent(&self) -> usize;
+}
+
+/// What a scheduler sees of a state.
+type View<'a, W> = <<W as State>::Scenario as Scenario>::View<'a>;
+/// An answer to a state's question.
+type Decision<W> = <<W as State>::Scenario as Scenario>::Decision;
+
+/// A state that schedulers see as it is (`type View<'a> = &'a Self`), and that is told anew at every question.
+pub trait Whole: Clone + Debug + Send + Sync + Serialize + DeserializeOwned + 'static {
+    /// The scenario whose questions it holds.
+    type Scenario: for<'a> Scenario<View<'a> = &'a Self>;
+
+    /// Whether it is a question that can be answered.
+    fn is_open(&self) -> bool;
+
+    /// Takes in an answer to the open question, as [`State::answer`].
+    ///
+    /// # Errors
+    ///
+    /// An illegal answer; the state is as it was.
+    fn answer(&mut self, decision: <Self::Scenario as Scenario>::Decision) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// What its memory and time grow with, as [`State::extent`].
+    fn extent(&self) -> usize;
+}
+
+impl<W: Whole> State for W {
+    type Scenario = W::Scenario;
+    type Change = Self;
+
+    fn of(seen: &&Self) -> Self {
+        (*seen).clone()
+    }
+
+    fn view(&self) -> Option<&Self> {
+        self.is_open().then_some(self)
+    }
+
+    fn answer(&mut self, decision: Decision<Self>) -> Result<Decision<Self>, Box<dyn Error + Send + Sync>> {
+        Whole::answer(self, decision).map(|()| decision)
+    }
+
+    fn change(&mut self, change: Self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        *self = change;
+        Ok(())
+    }
+
+    fn extent(&self) -> usize {
+        Whole::extent(self)
+    }
 }

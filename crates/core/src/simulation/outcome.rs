@@ -3,7 +3,7 @@
 use crate::figure::Stall;
 
 /// How an episode ended, and its figures.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// How each job ended.
     pub jobs: Vec<JobEnd>,

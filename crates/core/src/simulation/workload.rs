@@ -69,6 +69,21 @@ impl<S: Simulated> Source<S> for Fixed<S::Job> {
     }
 }
 
+/// Jobs that a function draws for each episode.
+struct Drawn<F>(F);
+
+impl<F> Debug for Drawn<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Drawn")
+    }
+}
+
+impl<S: Simulated, F: Fn(EpisodeId) -> Vec<S::Job> + Send + Sync> Source<S> for Drawn<F> {
+    fn jobs(&self, _: &S::Cluster, id: EpisodeId) -> Vec<S::Job> {
+        (self.0)(id)
+    }
+}
+
 /// A source of episodes: the cluster, and the jobs of each episode.
 #[derive(Clone, Debug)]
 pub struct Workload<S: Simulated> {
@@ -82,6 +97,12 @@ impl<S: Simulated> Workload<S> {
     #[must_use]
     pub fn new(cluster: S::Cluster, source: impl Source<S> + 'static, files: Vec<PathBuf>) -> Self {
         Self { cluster, source: Arc::new(source), files }
+    }
+
+    /// Episodes on this cluster, with jobs that a function draws, in order of arrival. What an episode comes to is not known before.
+    #[must_use]
+    pub fn drawn(cluster: S::Cluster, jobs: impl Fn(EpisodeId) -> Vec<S::Job> + Send + Sync + 'static) -> Self {
+        Self::new(cluster, Drawn(jobs), Vec::new())
     }
 
     /// Opens the workload that a spec names, one of [`Simulated::WORKLOADS`].
