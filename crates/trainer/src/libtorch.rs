@@ -1,6 +1,5 @@
 //! What the networks in libtorch have in common: layers over one row of weights, and choices among candidates.
 
-use super::Weights;
 use tch::{Device, TchError, Tensor};
 
 /// Score of entries that are not there: their probability is 0, their part in every gradient too.
@@ -10,8 +9,8 @@ const NOTHING: f64 = -1e9;
 pub(super) type Layer = (Tensor, Tensor);
 
 /// The row of all weights on the device, ready to gather its gradient.
-pub(super) fn row(weights: &Weights, device: Device) -> Result<Tensor, TchError> {
-    floats(&weights.data, device)?.f_set_requires_grad(true)
+pub(super) fn row(weights: &[f32], device: Device) -> Result<Tensor, TchError> {
+    floats(weights, device)?.f_set_requires_grad(true)
 }
 
 /// The layers over a row of all weights, of whatever precision; the tensors are weight and bias in turn.

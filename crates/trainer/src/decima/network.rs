@@ -91,7 +91,7 @@ impl Inputs {
 impl Network {
     /// The network with these weights, ready to gather their gradient.
     pub(super) fn new(weights: &Weights, device: Device) -> Result<Self, TchError> {
-        Self::over(libtorch::row(weights, device)?)
+        Self::over(libtorch::row(&weights.data, device)?)
     }
 
     /// The network over a row of weights, of whatever precision.

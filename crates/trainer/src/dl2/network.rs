@@ -68,7 +68,7 @@ impl Inputs {
 impl Network {
     /// The networks with these weights, ready to gather their gradient.
     pub(super) fn new(weights: &Weights, shape: Dl2Shape, device: Device) -> Result<Self, TchError> {
-        Self::over(row(weights, device)?, shape)
+        Self::over(row(&weights.data, device)?, shape)
     }
 
     /// The networks over a row of weights, of whatever precision.

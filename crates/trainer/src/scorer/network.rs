@@ -89,7 +89,7 @@ impl Network {
         shape: ScorerShape,
         device: Device,
     ) -> Result<Self, TchError> {
-        Self::over(row(weights, device)?, set, shape)
+        Self::over(row(&weights.data, device)?, set, shape)
     }
 
     /// The network over a row of weights, of whatever precision.
