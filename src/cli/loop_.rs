@@ -10,7 +10,7 @@ use super::{
     table,
 };
 use crate::{
-    distiller::{IterationResult, LoopResult, Weighting},
+    distiller::{IterationResult, LoopResult, LoopSettings, Weighting},
     evaluator::FidelityRow,
     figure::Figure,
     pipeline::{LoopParams, Watch as _},
@@ -118,9 +118,7 @@ pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Resu
     check_folder(&args.output)?;
     let scenario = common.scenario()?;
     output.text(format!("workload {}", args.workload))?;
-    let params = LoopParams {
-        teacher: args.teacher.clone(),
-        workload: args.workload.clone(),
+    let settings = LoopSettings {
         seed: common.seed,
         iterations: args.iterations,
         episodes: args.episodes,
@@ -128,9 +126,9 @@ pub(super) fn run(args: &LoopArgs, common: &Common, output: &mut Output) -> Resu
         beta: args.beta,
         weighting,
         fit,
-        dir: args.output.clone(),
-        force: args.force,
     };
+    let (teacher, workload, dir) = (args.teacher.clone(), args.workload.clone(), args.output.clone());
+    let params = LoopParams { teacher, workload, settings, dir, force: args.force };
     let objective = scenario.info().objective();
     let against = objective.against("teacher");
     let mut said = Ok(());

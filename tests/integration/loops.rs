@@ -3,7 +3,7 @@
 use crate::common::files;
 use sched_distill::{
     dag::Dag,
-    distiller::{FitParams, LoopError, LoopPlan, LoopResult, Weighting, run_loop},
+    distiller::{FitParams, LoopError, LoopPlan, LoopResult, LoopSettings, Weighting, run_loop},
     recorder::{LabelledRollouts, Progress, RecordError},
     registry::Registered as _,
     trace::{WhatIf, inspect},
@@ -47,10 +47,7 @@ fn run(dir: &Path, weighting: Weighting, seed: u64, force: bool, episodes: u32) 
         stop: &stop,
     };
     let (teacher, workload) = rollouts.sources()?;
-    let plan = LoopPlan {
-        format_version: 1,
-        teacher,
-        workload,
+    let settings = LoopSettings {
         seed,
         iterations: 2,
         episodes: 6,
@@ -59,6 +56,7 @@ fn run(dir: &Path, weighting: Weighting, seed: u64, force: bool, episodes: u32) 
         weighting,
         fit: FitParams { max_leaf_nodes: 6, min_samples_leaf: 5, ..FitParams::default() },
     };
+    let plan = LoopPlan { format_version: 1, teacher, workload, settings };
     let mut seen = Vec::new();
     let result = run_loop(dir, &plan, &rollouts, force, &mut |r| seen.push(r.clone()))?;
     assert_eq!(result.iterations, seen);

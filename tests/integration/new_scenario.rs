@@ -9,6 +9,7 @@ pub(crate) use example::{MACHINE, Machine};
 
 use sched_distill::{
     augment::AugmentParams,
+    distiller::{LoopSettings, Weighting},
     evaluator::Role,
     pipeline::{
         AnyScenario, AugmentRequest, Caller, CheckParams, ClosedLoopParams, Contender, EvaluateParams, ExplainParams,
@@ -130,13 +131,15 @@ fn searches_and_loops_go_by_its_own_figure() -> Outcome {
     let params = LoopParams {
         teacher: "moore,temperature=0.2".into(),
         workload: "builtin".into(),
-        seed: 1,
-        iterations: 1,
-        episodes: 5,
-        validation_episodes: 10,
-        beta: 0.0,
-        weighting: sched_distill::distiller::Weighting::Even,
-        fit: Default::default(),
+        settings: LoopSettings {
+            seed: 1,
+            iterations: 1,
+            episodes: 5,
+            validation_episodes: 10,
+            beta: 0.0,
+            weighting: Weighting::Even,
+            fit: Default::default(),
+        },
         dir: dir.path().join("loop"),
         force: false,
     };

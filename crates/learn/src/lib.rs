@@ -57,7 +57,7 @@ pub use fit::{Subject, assemble, fit_student};
 pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};
 pub use front_file::{FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
 pub use learner::{ChoiceLearner, fit_level, left_out};
-pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, Weighting, run_loop};
+pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, LoopSettings, Weighting, run_loop};
 pub use params::{ALL_LEVELS, FitError, FitParams, Learner, Target};
 pub use refit::{NoRefit, Refit, episodes};
 pub use selection::{Contribution, Figures, Selection, SelectionParams, Spread, select_families};

@@ -2,7 +2,7 @@
 
 use super::{Caller, Entry, PipelineError};
 use sched_distill_core::{policy::identity, simulation::Simulated};
-use sched_distill_learn::{FitParams, IterationResult, LoopPlan, LoopResult, Weighting, run_loop as run};
+use sched_distill_learn::{IterationResult, LoopPlan, LoopResult, LoopSettings, run_loop as run};
 use sched_distill_trace::recorder::LabelledRollouts;
 use std::path::PathBuf;
 
@@ -13,20 +13,8 @@ pub struct LoopParams {
     pub teacher: String,
     /// The workload, as a spec.
     pub workload: String,
-    /// Seed of the episodes.
-    pub seed: u64,
-    /// Fits after the first one.
-    pub iterations: u32,
-    /// New training episodes of each iteration.
-    pub episodes: u32,
-    /// Validation episodes on which the best iteration is chosen.
-    pub validation_episodes: u32,
-    /// In iteration i the teacher drives the share beta^i of the episodes.
-    pub beta: f64,
-    /// What choices weigh.
-    pub weighting: Weighting,
-    /// How each student is fitted.
-    pub fit: FitParams,
+    /// What is done with them.
+    pub settings: LoopSettings,
     /// Directory of the loop.
     pub dir: PathBuf,
     /// Whether to remove a loop that was made with other arguments.
@@ -46,15 +34,16 @@ pub fn run_loop<S: Simulated>(
     each: &mut dyn FnMut(&IterationResult),
     caller: Caller<'_>,
 ) -> Result<LoopResult, PipelineError> {
-    params.fit.check().map_err(PipelineError::Params)?;
+    let settings = &params.settings;
+    settings.fit.check().map_err(PipelineError::Params)?;
     let teacher = scenario.policy(&params.teacher)?;
     if teacher.abstains() {
         return Err(PipelineError::Abstains(params.teacher.clone()));
     }
     let workload = scenario.workload_for(&params.workload, caller)?;
     // Training and validation episodes of every iteration, and those of the teacher.
-    let each_one = u64::from(params.episodes) + u64::from(params.validation_episodes);
-    let total = (u64::from(params.iterations) + 1) * each_one + u64::from(params.validation_episodes);
+    let each_one = u64::from(settings.episodes) + u64::from(settings.validation_episodes);
+    let total = (u64::from(settings.iterations) + 1) * each_one + u64::from(settings.validation_episodes);
     caller.watch.episodes("loop", total);
     let teacher_id = identity(&params.teacher);
     let rollouts = LabelledRollouts::<S> {
@@ -62,23 +51,12 @@ pub fn run_loop<S: Simulated>(
         teacher: &*teacher,
         workload_id: &params.workload,
         workload: &workload,
-        seed: params.seed,
+        seed: settings.seed,
         progress: caller.watch,
         stop: caller.stop,
     };
     let (teacher, workload) = rollouts.sources()?;
-    let plan = LoopPlan {
-        format_version: 1,
-        teacher,
-        workload,
-        seed: params.seed,
-        iterations: params.iterations,
-        episodes: params.episodes,
-        validation_episodes: params.validation_episodes,
-        beta: params.beta,
-        weighting: params.weighting,
-        fit: params.fit.clone(),
-    };
+    let plan = LoopPlan { format_version: 1, teacher, workload, settings: settings.clone() };
     let result = run(&params.dir, &plan, &rollouts, params.force, each)?;
     caller.watch.done();
     Ok(result)

@@ -11,16 +11,20 @@ mod checkpoint;
 pub mod decima;
 pub mod dl2;
 mod libtorch;
+mod method;
 mod metrics;
 mod returns;
 mod schedule;
 pub mod scorer;
 mod session;
+#[cfg(test)]
+mod tests;
 mod update;
 mod weights;
 
 pub use adam::Adam;
 pub use checkpoint::{Best, Checkpoint, IterationRow};
+pub use method::{PolicyGradient, Steps};
 pub use metrics::metrics;
 pub use returns::Returns;
 pub use sched_distill_judge::practice::{Judge, Lessons, ModeResult, RecordedLessons, Validation};

@@ -8,6 +8,11 @@ const NOTHING: f64 = -1e9;
 /// Weight and bias.
 pub(super) type Layer = (Tensor, Tensor);
 
+/// The row of all weights on the device, ready to gather its gradient.
+pub(super) fn row(weights: &[f32], device: Device) -> Result<Tensor, TchError> {
+    floats(weights, device)?.f_set_requires_grad(true)
+}
+
 /// The layers over a row of all weights, of whatever precision; the tensors are weight and bias in turn.
 pub(super) fn layers(row: &Tensor, tensors: &[(String, Vec<usize>)]) -> Result<Vec<Layer>, TchError> {
     let mut at = 0;
@@ -64,34 +69,4 @@ impl Table {
 /// Entropy of each line of log-probabilities, nats.
 pub(super) fn entropy(log_probs: &Tensor) -> Result<Tensor, TchError> {
     log_probs.f_exp()?.f_mul(log_probs)?.f_sum_dim_intlist(1i64, false, log_probs.kind())?.f_neg()
-}
-
-/// Compares a gradient with central differences in double precision, along the axes of two weights of every tensor. `loss` gives
-/// the loss and its gradient.
-#[cfg(test)]
-pub(super) fn compare_with_differences(
-    weights: &super::Weights,
-    tolerance: f64,
-    loss: impl Fn(&[f64]) -> Result<(f64, Vec<f64>), Box<dyn std::error::Error>>,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let numbers: Vec<f64> = weights.data.iter().map(|&w| f64::from(w)).collect();
-    let (_, gradient) = loss(&numbers)?;
-    let mut stream = sched_distill_core::rng::Stream::new(1, "axes");
-    let mut at = 0;
-    for (name, shape) in weights.layout().tensors.iter() {
-        let len: usize = shape.iter().product();
-        for _ in 0..2 {
-            let i = at + stream.below(len);
-            let moved = |by: f64| {
-                let mut numbers = numbers.clone();
-                numbers[i] += by;
-                loss(&numbers).map(|(loss, _)| loss)
-            };
-            let slope = (moved(1e-6)? - moved(-1e-6)?) / 2e-6;
-            let deviation = (slope - gradient[i]).abs() / (1.0 + slope.abs());
-            assert!(deviation < tolerance, "{name}: {slope} and {}", gradient[i]);
-        }
-        at += len;
-    }
-    Ok(())
 }

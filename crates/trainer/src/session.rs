@@ -6,10 +6,10 @@ use sched_distill_core::{
     figure::Figure,
     network::NeuralError,
     policy::Policy,
-    rng::{EpisodeId, Split, hash},
+    rng::{EpisodeId, Split, Stream, hash},
     simulation::{Simulated, Workload},
 };
-use sched_distill_judge::practice::{Validation, Validator};
+use sched_distill_judge::practice::{Turn, Validation, Validator};
 use sched_distill_trace::recorder::{Episodes, RolloutError};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -275,13 +275,37 @@ pub(super) struct RolloutId {
     pub(super) draws: u64,
 }
 
-impl RolloutId {
-    /// A rollout of an iteration on an episode of the training split.
-    pub(super) fn new(seed: u64, episode: u32, iteration: u32, rollout: u32) -> Self {
-        Self {
-            episode: EpisodeId::new(seed, Split::Train, episode),
-            draws: hash(&[seed, u64::from(iteration), u64::from(rollout)]),
-        }
+impl From<Turn> for RolloutId {
+    fn from(turn: Turn) -> Self {
+        Self { episode: turn.episode, draws: turn.draws }
+    }
+}
+
+/// The rollout of a number in an iteration, of so many job sequences with so many rollouts each; in imitation all are
+/// of different ones.
+pub(super) fn turn(seed: u64, (iteration, phase): (u32, Phase), (sequences, each): (u32, u32), rollout: u32) -> Turn {
+    let count = sequences * each;
+    let (sequence, workloads, workload) = match phase {
+        // Workloads change with every other rollout, as who schedules changes from one to the next.
+        Phase::Imitation => (rollout, count.div_ceil(2), rollout / 2),
+        Phase::Start | Phase::Reinforcement => (rollout / each, sequences, rollout / each),
+    };
+    let number = |per_iteration: u32, n| (iteration - 1).wrapping_mul(per_iteration).wrapping_add(n);
+    Turn {
+        // At first the network would only show states that nobody gets into.
+        taught: (phase == Phase::Imitation).then_some(rollout.is_multiple_of(2) || iteration == 1),
+        workload: number(workloads, workload),
+        // As many numbers for an iteration as it may have sequences, whether it imitates or not.
+        episode: EpisodeId::new(seed, Split::Train, number(count, sequence)),
+        draws: hash(&[seed, u64::from(iteration), u64::from(rollout)]),
+    }
+}
+
+/// What the update of an iteration draws from, unless the user has stopped it.
+pub(super) fn update_stream(schedule: &Schedule, iteration: u32, stop: &AtomicBool) -> Result<Stream, TrainError> {
+    match stop.load(Ordering::Relaxed) {
+        true => Err(TrainError::Interrupted),
+        false => Ok(Stream::new(hash(&[schedule.seed, u64::from(iteration)]), "update")),
     }
 }
 

@@ -1,9 +1,13 @@
 //! What the updates of all networks have in common.
 
-use super::adam::{Adam, clip};
+use super::{
+    Weights,
+    adam::{Adam, clip},
+};
+use rayon::prelude::*;
 use sched_distill_core::rng::Stream;
 use serde::{Deserialize, Serialize};
-use tch::{Kind, TchError, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
 /// How gradients are made from rollouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +18,47 @@ pub enum Algorithm {
     Ppo,
     /// One step of the plain policy gradient with the input-dependent baseline, as Decima was trained.
     Reinforce,
+}
+
+/// What the weights are moved for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Goal {
+    /// Make the recorded decisions more probable.
+    Imitate,
+    /// Make decisions that came out well more probable.
+    Reinforce { algorithm: Algorithm, clip: f64, entropy: f64 },
+}
+
+/// What a network says about decisions, one entry each.
+pub(super) struct Answers {
+    /// Log-probability of the decision to learn from.
+    pub(super) log_prob: Tensor,
+    /// Entropy of all distributions that the decision was drawn from, nats.
+    pub(super) entropy: Tensor,
+}
+
+impl Goal {
+    /// What is to become small, decision by decision: of decisions with these log-probabilities when they were made,
+    /// and these advantages. Adds its figures to `sums`.
+    pub(super) fn losses(
+        self,
+        answers: &Answers,
+        (old, advantage): (&Tensor, &Tensor),
+        sums: &mut Sums,
+    ) -> Result<Tensor, TchError> {
+        let loss = match self {
+            Self::Imitate => answers.log_prob.f_neg()?,
+            Self::Reinforce { algorithm, clip, .. } => {
+                regret(algorithm, clip, (&answers.log_prob, old, advantage), sums)?
+            }
+        };
+        sums.loss += sum(&loss)?;
+        sums.entropy += sum(&answers.entropy)?;
+        match self {
+            Self::Imitate => Ok(loss),
+            Self::Reinforce { entropy, .. } => loss.f_sub(&answers.entropy.f_mul_scalar(entropy)?),
+        }
+    }
 }
 
 /// What an update has seen, as means over its decisions; of the last pass where there are several.
@@ -66,7 +111,7 @@ impl Sums {
 
 /// What is to become small so that decisions with an advantage become more probable, decision by decision: less the advantage times
 /// the ratio of probabilities, kept from going further than `clip` from 1, or times the log-probability.
-pub(super) fn regret(
+fn regret(
     algorithm: Algorithm,
     clip: f64,
     (log_prob, old, advantage): (&Tensor, &Tensor, &Tensor),
@@ -87,20 +132,48 @@ pub(super) fn regret(
 }
 
 /// The sum of a tensor, in double precision.
-pub(super) fn sum(t: &Tensor) -> Result<f64, TchError> {
+fn sum(t: &Tensor) -> Result<f64, TchError> {
     f64::try_from(t.f_sum(Kind::Double)?)
 }
 
-/// Several passes over the steps of an iteration, each in an order of its own; `gradient` computes that of a step with its figures.
-/// Passes end early once the policy has moved by more than `max_kl`, if that is given. The gradient's parts, which begin at these
-/// places, are kept at a length of at most `max_gradient` each.
+/// The weights, and what moves them.
+pub(super) struct Moving<'a> {
+    pub(super) weights: &'a mut Weights,
+    pub(super) adam: &'a mut Adam,
+    /// Step of Adam.
+    pub(super) rate: f64,
+}
+
+impl Moving<'_> {
+    /// Goes a step; the length of the gradient's first part, which is the policy's. Its parts, which begin at these
+    /// places, are kept at a length of at most `max_gradient` each.
+    pub(super) fn step(&mut self, mut gradient: Vec<f32>, parts: &[usize], max_gradient: f64) -> f64 {
+        let mut first = 0.0;
+        let mut rest = &mut gradient[..];
+        for (n, from) in parts.iter().enumerate() {
+            let until = parts.get(n + 1).map_or(rest.len(), |next| next - from);
+            let (part, after) = rest.split_at_mut(until);
+            let length = clip(part, max_gradient);
+            if n == 0 {
+                first = length;
+            }
+            rest = after;
+        }
+        self.adam.step(&mut self.weights.data, &gradient, self.rate);
+        first
+    }
+}
+
+/// Several passes over the steps of an iteration, each in an order of its own; `gradient` computes that of a step and
+/// adds its figures. Passes end early once the policy has moved by more than `max_kl`, if that is given. See
+/// [`Moving::step`] for the gradient's parts.
 pub(super) fn passes<B>(
     steps: &[B],
     (epochs, max_kl): (u32, Option<f64>),
-    (weights, adam, rate): (&mut super::Weights, &mut Adam, f64),
+    mut moving: Moving,
     (parts, max_gradient): (&[usize], f64),
     stream: &mut Stream,
-    mut gradient: impl FnMut(&super::Weights, &B, &mut Stream) -> Result<(Vec<f32>, Sums), TchError>,
+    mut gradient: impl FnMut(&Weights, &B, &mut Sums, &mut Stream) -> Result<Vec<f32>, TchError>,
 ) -> Result<UpdateStats, TchError> {
     let mut stats = UpdateStats::default();
     for epoch in 0..epochs {
@@ -108,18 +181,10 @@ pub(super) fn passes<B>(
         shuffle(&mut order, stream);
         let (mut sums, mut lengths) = (Sums::default(), 0.0);
         for &i in &order {
-            let (mut moved, of_step) = gradient(weights, &steps[i], stream)?;
+            let mut of_step = Sums::default();
+            let gradient = gradient(moving.weights, &steps[i], &mut of_step, stream)?;
             sums.add(&of_step);
-            let mut rest = &mut moved[..];
-            for (n, from) in parts.iter().enumerate() {
-                let until = parts.get(n + 1).map_or(rest.len(), |next| next - from);
-                let (part, after) = rest.split_at_mut(until);
-                let length = clip(part, max_gradient);
-                // The first part is the policy.
-                lengths += if n == 0 { length } else { 0.0 };
-                rest = after;
-            }
-            adam.step(&mut weights.data, &moved, rate);
+            lengths += moving.step(gradient, parts, max_gradient);
         }
         stats = sums.means();
         stats.gradient = lengths / order.len().max(1) as f64;
@@ -131,13 +196,28 @@ pub(super) fn passes<B>(
     Ok(stats)
 }
 
-/// Adds the gradients of a step's shards up in order, so that the sum does not depend on the number of threads.
-pub(super) fn total<T>(parts: &[(Vec<f32>, T)]) -> Vec<f32> {
-    let mut total = vec![0.0; parts.first().map_or(0, |p| p.0.len())];
-    for (gradient, _) in parts {
+/// The gradient of what is to become small, as a mean over so many decisions, by the weights that a network lies over.
+pub(super) fn gradient(objective: &Tensor, decisions: i64, weights: &Tensor) -> Result<Vec<f32>, TchError> {
+    objective.f_div_scalar(decisions as f64)?.f_backward()?;
+    Vec::<f32>::try_from(weights.f_grad()?.f_to_device(Device::Cpu)?)
+}
+
+/// The gradient of a step, and whatever else comes of its shards, from what `one` computes of each with its figures,
+/// which are added to `sums`. All is added up in order, so that sums do not depend on the number of threads.
+pub(super) fn step<B: Send, T: Send>(
+    shards: impl IndexedParallelIterator<Item = B>,
+    sums: &mut Sums,
+    one: impl Fn(B) -> Result<(Vec<f32>, Sums, T), TchError> + Sync + Send,
+) -> Result<(Vec<f32>, Vec<T>), TchError> {
+    let parts: Vec<_> = shards.map(one).collect::<Result<_, _>>()?;
+    let mut total = vec![0.0; parts.first().map_or(0, |part| part.0.len())];
+    let mut others = Vec::with_capacity(parts.len());
+    for (gradient, of_shard, other) in parts {
         total.iter_mut().zip(gradient).for_each(|(t, g)| *t += g);
+        sums.add(&of_shard);
+        others.push(other);
     }
-    total
+    Ok((total, others))
 }
 
 /// Fisher–Yates.

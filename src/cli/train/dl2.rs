@@ -1,6 +1,10 @@
 //! `distill train dl2`.
 
-use super::{RunArgs, ends, ramp, train};
+use super::{
+    RunArgs,
+    method::{StepArgs, ends, ramp},
+    train,
+};
 use crate::{
     cli::{Common, Verdict, inputs::Inputs, output::Output},
     practice::AnyGround as _,
@@ -30,7 +34,9 @@ As DL2 learns, and the network of DL2:\n  \
 distill train dl2 --reward progress --discount 0 -o runs/bandit\n  \
 distill train dl2 --form flat -o runs/flat\n\n\
 Then (docs/training.md):\n  \
-distill simulate --scenario training -p dl2:runs/dl2/best.safetensors -p optimus -p drf"
+distill simulate --scenario training -p dl2:runs/dl2/best.safetensors -p optimus -p drf",
+    mut_arg("entropy", |arg| arg.default_values(ends(Dl2Params::default().steps.entropy))),
+    mut_arg("clip", |arg| arg.help("How far the ratio of probabilities may go from 1"))
 )]
 pub(super) struct Dl2Args {
     #[command(flatten)]
@@ -56,14 +62,10 @@ pub(super) struct Dl2Args {
     /// Decay per decision of the blame for later surprises
     #[arg(long, default_value_t = Dl2Params::default().trace_decay, value_name = "X", help_heading = "Method", hide_short_help = true)]
     trace_decay: f64,
-    /// Step of Adam at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = ends(Dl2Params::default().learning_rate), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
-    learning_rate: Vec<f64>,
-    /// Weight of the policy's entropy at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = ends(Dl2Params::default().entropy), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
-    entropy: Vec<f64>,
+    #[command(flatten)]
+    steps: StepArgs,
     /// Share of slots with job-aware exploration at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = ends(Dl2Params::default().exploration), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
+    #[arg(long, num_args = 1..=2, default_values = ends(Dl2Params::default().exploration), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
     exploration: Vec<f64>,
     /// Decisions per step
     #[arg(long, default_value_t = Dl2Params::default().batch, value_name = "N", help_heading = "Method", hide_short_help = true)]
@@ -74,12 +76,6 @@ pub(super) struct Dl2Args {
     /// Exponent of the priority of surprising decisions; 0 draws all alike
     #[arg(long, default_value_t = Dl2Params::default().priority, value_name = "X", help_heading = "Method", hide_short_help = true)]
     priority: f64,
-    /// How far the ratio of probabilities may go from 1
-    #[arg(long, default_value_t = Dl2Params::default().clip, value_name = "X", help_heading = "Method", hide_short_help = true)]
-    clip: f64,
-    /// Longest gradient
-    #[arg(long, default_value_t = Dl2Params::default().max_gradient, value_name = "X", help_heading = "Method", hide_short_help = true)]
-    max_gradient: f64,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -104,7 +100,8 @@ impl Dl2Args {
         self.run.inputs()
     }
 
-    fn params(&self, seed: u64) -> Dl2Params {
+    /// What it says of a training.
+    pub(super) fn params(&self, seed: u64) -> Dl2Params {
         Dl2Params {
             schedule: self.run.schedule(seed, Schedule { imitation: 30, ..Schedule::default() }),
             traces: self.traces,
@@ -114,15 +111,11 @@ impl Dl2Args {
             },
             discount: self.discount,
             trace_decay: self.trace_decay,
-            learning_rate: ramp(&self.learning_rate),
-            imitation_rate: self.run.warm_start_rate,
-            entropy: ramp(&self.entropy),
+            steps: self.steps.steps(self.run.warm_start_rate),
             exploration: ramp(&self.exploration),
             batch: self.batch,
             reuse: self.reuse,
             priority: self.priority,
-            clip: self.clip,
-            max_gradient: self.max_gradient,
             ..Dl2Params::default()
         }
     }

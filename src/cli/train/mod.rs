@@ -3,6 +3,7 @@
 mod decima;
 mod dl2;
 mod folder;
+mod method;
 mod scorer;
 
 use super::{
@@ -16,10 +17,7 @@ use crate::{
     pipeline::{PracticeParams, ground},
     practice::{Ground, GroundSources},
     registry::Registered,
-    trainer::{
-        Algorithm, Checkpoint, Device, End, Judge, ModeResult, Ramp, Returns, Schedule, Session, TrainError, Trainee,
-        Weights,
-    },
+    trainer::{Checkpoint, Device, End, Judge, ModeResult, Schedule, Session, Steps, TrainError, Trainee, Weights},
 };
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
@@ -77,12 +75,8 @@ struct RunArgs {
     warm_start_iterations: Option<u32>,
     /// Step of Adam while learning from it
     #[arg(
-        long,
-        default_value_t = 3e-3,
-        value_name = "X",
-        requires = "warm_start",
-        help_heading = "Input",
-        hide_short_help = true
+        long, default_value_t = Steps::default().imitation_rate, value_name = "X", requires = "warm_start",
+        help_heading = "Input", hide_short_help = true
     )]
     warm_start_rate: f64,
     /// Iterations of reinforcement learning; 0 for a warm start alone [default: 1000; of a scorer 200]
@@ -126,41 +120,6 @@ struct RunArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum AlgorithmArg {
-    /// Several passes with clipped ratios
-    Ppo,
-    /// One plain step per iteration
-    Reinforce,
-}
-
-impl From<AlgorithmArg> for Algorithm {
-    fn from(arg: AlgorithmArg) -> Self {
-        match arg {
-            AlgorithmArg::Ppo => Self::Ppo,
-            AlgorithmArg::Reinforce => Self::Reinforce,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum ReturnsArg {
-    /// Costs fade with time
-    Discounted,
-    /// Costs less their mean over time
-    Average,
-}
-
-impl ReturnsArg {
-    /// With its two rates.
-    fn returns(self, rate: f64, trace: f64) -> Returns {
-        match self {
-            Self::Discounted => Returns::Discounted { rate, trace },
-            Self::Average => Returns::Average { trace },
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 enum JudgeArg {
     Both,
     Greedy,
@@ -186,16 +145,6 @@ fn parse_device(text: &str) -> Result<Device, String> {
         Some(("cuda", number)) if number.parse::<usize>().is_ok() => Ok(Device::Cuda(number.parse().unwrap_or(0))),
         _ => Err("expected cpu, cuda or cuda:N".to_owned()),
     }
-}
-
-/// The first and last value, as an option has them, where the user gives none.
-fn ends(ramp: Ramp) -> [f64; 2] {
-    [ramp.from, ramp.to]
-}
-
-/// First and last value of what changes over a training.
-fn ramp(values: &[f64]) -> Ramp {
-    Ramp { from: values[0], to: values[values.len() - 1] }
 }
 
 impl TrainArgs {
@@ -403,6 +352,7 @@ fn summary(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trainer::{decima::DecimaParams, dl2::Dl2Params, scorer::ScorerParams};
 
     #[test]
     fn times_and_devices_are_read() {
@@ -414,5 +364,22 @@ mod tests {
         }
         assert_eq!(parse_device("cuda:1"), Ok(Device::Cuda(1)));
         assert!(parse_device("gpu").is_err());
+    }
+    /// Options that nobody gives are what each network's training is by default, though the networks share them.
+    #[test]
+    fn defaults_are_those_of_the_network() {
+        #[derive(clap::Parser)]
+        struct Program {
+            #[command(flatten)]
+            train: TrainArgs,
+        }
+        for network in ["decima", "dl2", "scorer"] {
+            let program: Program = clap::Parser::parse_from(["distill", network, "-o", "folder"]);
+            match program.train.network {
+                NetworkArgs::Decima(args) => assert_eq!(args.params(0), DecimaParams::default()),
+                NetworkArgs::Dl2(args) => assert_eq!(args.params(0), Dl2Params::default()),
+                NetworkArgs::Scorer(args) => assert_eq!(args.params(0), ScorerParams::default()),
+            }
+        }
     }
 }

@@ -1,6 +1,10 @@
 //! `distill train scorer`.
 
-use super::{AlgorithmArg, ReturnsArg, RunArgs, ends, ramp, stopped, train};
+use super::{
+    RunArgs,
+    method::{GradientArgs, ends},
+    stopped, train,
+};
 use crate::{
     cli::{Common, STOP, Verdict, inputs::Inputs, output::Output},
     network::{
@@ -8,7 +12,7 @@ use crate::{
         scorer::{ScorerShape, ScorerWeights},
     },
     trainer::{
-        Algorithm, Schedule, Weights,
+        Schedule, Weights,
         scorer::{ScorerParams, ScorerTrainee, layout, random},
     },
 };
@@ -28,7 +32,17 @@ distill train scorer --scenario training --warm-start optimus -o runs/s\n  \
 distill train scorer --warm-start runs/a/traces/train -o runs/warm\n\n\
 Go on from a checkpoint:\n  \
 distill train scorer --init runs/scorer/best.safetensors --iterations 100 -o runs/longer\n\n\
-Then (docs/scorer.md):\n  distill simulate -p scorer:runs/scorer/best.safetensors -p fair"
+Then (docs/scorer.md):\n  distill simulate -p scorer:runs/scorer/best.safetensors -p fair",
+    mut_arg("learning_rate", |arg| arg.default_values(ends(ScorerParams::default().steps.learning_rate))),
+    mut_arg("discount", |arg| {
+        let (discount, _) = ScorerParams::default().gradient.returns.rates();
+        arg.help("Discount of future costs per mean stay of a job").default_value(discount.to_string())
+    }),
+    mut_arg("trace_decay", |arg| {
+        let (_, trace) = ScorerParams::default().gradient.returns.rates();
+        arg.help("Decay per mean stay of the blame for later surprises; 0 blames a decision for all of them")
+            .default_value(trace.to_string())
+    })
 )]
 pub(super) struct ScorerArgs {
     #[command(flatten)]
@@ -42,48 +56,11 @@ pub(super) struct ScorerArgs {
     /// Episodes of each workload by which features are standardised and times are measured
     #[arg(long, default_value_t = ScorerParams::default().survey, value_name = "N", help_heading = "Method", hide_short_help = true)]
     survey: u32,
-    /// How gradients are made
-    #[arg(long, value_enum, default_value_t = AlgorithmArg::Ppo, help_heading = "Method", hide_short_help = true)]
-    algorithm: AlgorithmArg,
-    /// Job sequences per iteration
-    #[arg(long, default_value_t = ScorerParams::default().sequences, value_name = "N", help_heading = "Method", hide_short_help = true)]
-    sequences: u32,
-    /// Rollouts per job sequence
-    #[arg(long, default_value_t = ScorerParams::default().rollouts, value_name = "N", help_heading = "Method", hide_short_help = true)]
-    rollouts: u32,
-    /// Which future costs a decision answers for
-    #[arg(long, value_enum, default_value_t = ReturnsArg::Discounted, help_heading = "Method", hide_short_help = true)]
-    returns: ReturnsArg,
-    /// Discount of future costs per mean stay of a job
-    #[arg(long, default_value_t = ScorerParams::default().returns.rates().0, value_name = "X", help_heading = "Method", hide_short_help = true)]
-    discount: f64,
-    /// Decay per mean stay of the blame for later surprises; 0 blames a decision for all of them
-    #[arg(long, default_value_t = ScorerParams::default().returns.rates().1, value_name = "X", help_heading = "Method", hide_short_help = true)]
-    trace_decay: f64,
+    #[command(flatten)]
+    method: GradientArgs,
     /// What is left of the blame for later surprises with each decision in between
     #[arg(long, default_value_t = ScorerParams::default().blame, value_name = "X", help_heading = "Method", hide_short_help = true)]
     blame: f64,
-    /// Step of Adam at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = ends(ScorerParams::default().learning_rate), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
-    learning_rate: Vec<f64>,
-    /// Weight of the policy's entropy at first and at last
-    #[arg(long, num_args = 1..=2, default_values_t = ends(ScorerParams::default().entropy), value_names = ["FROM", "TO"], help_heading = "Method", hide_short_help = true)]
-    entropy: Vec<f64>,
-    /// Passes over the rollouts of an iteration
-    #[arg(long, default_value_t = ScorerParams::default().epochs, value_name = "N", help_heading = "Method", hide_short_help = true)]
-    epochs: u32,
-    /// Steps per pass
-    #[arg(long, default_value_t = ScorerParams::default().minibatches, value_name = "N", help_heading = "Method", hide_short_help = true)]
-    minibatches: u32,
-    /// How far PPO lets the ratio of probabilities go from 1
-    #[arg(long, default_value_t = ScorerParams::default().clip, value_name = "X", help_heading = "Method", hide_short_help = true)]
-    clip: f64,
-    /// Divergence from the rollouts' policy that ends an iteration's passes, nats
-    #[arg(long, default_value_t = ScorerParams::default().max_kl, value_name = "X", help_heading = "Method", hide_short_help = true)]
-    max_kl: f64,
-    /// Longest gradient
-    #[arg(long, default_value_t = ScorerParams::default().max_gradient, value_name = "X", help_heading = "Method", hide_short_help = true)]
-    max_gradient: f64,
 }
 
 impl ScorerArgs {
@@ -92,24 +69,15 @@ impl ScorerArgs {
         self.run.inputs()
     }
 
-    fn params(&self, seed: u64) -> ScorerParams {
+    /// What it says of a training.
+    pub(super) fn params(&self, seed: u64) -> ScorerParams {
         ScorerParams {
             schedule: self.run.schedule(seed, Schedule { imitation: 5, ..ScorerParams::default().schedule }),
             shape: ScorerShape { width: self.width, depth: self.depth },
             survey: self.survey,
-            algorithm: Algorithm::from(self.algorithm),
-            sequences: self.sequences,
-            rollouts: self.rollouts,
-            returns: self.returns.returns(self.discount, self.trace_decay),
+            steps: self.method.steps.steps(self.run.warm_start_rate),
+            gradient: self.method.gradient(),
             blame: self.blame,
-            learning_rate: ramp(&self.learning_rate),
-            entropy: ramp(&self.entropy),
-            epochs: self.epochs,
-            minibatches: self.minibatches,
-            clip: self.clip,
-            max_kl: self.max_kl,
-            max_gradient: self.max_gradient,
-            imitation_rate: self.run.warm_start_rate,
         }
     }
 }

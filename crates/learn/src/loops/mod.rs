@@ -54,6 +54,14 @@ pub struct LoopPlan {
     pub teacher: Source,
     /// Where the jobs come from.
     pub workload: Source,
+    /// What is done with them.
+    #[serde(flatten)]
+    pub settings: LoopSettings,
+}
+
+/// What a loop does, whoever labels and wherever the jobs come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoopSettings {
     /// The user's seed.
     pub seed: u64,
     /// Fits after the first one, at least 1.
@@ -173,7 +181,7 @@ pub enum LoopError<E: std::error::Error + 'static> {
     Student(#[from] StudentError),
 }
 
-impl LoopPlan {
+impl LoopSettings {
     /// Checks every field.
     ///
     /// # Errors
@@ -190,10 +198,10 @@ impl LoopPlan {
                 bad("episodes", total.to_string(), "at most 4294967295 over all iterations")
             }
             p if !(0.0..=1.0).contains(&p.beta) => bad("beta", p.beta.to_string(), "in 0..=1"),
-            LoopPlan { weighting: Weighting::Regret(w), .. } if w.states == 0 => {
+            Self { weighting: Weighting::Regret(w), .. } if w.states == 0 => {
                 bad("regret-states", "0".to_owned(), "at least 1")
             }
-            LoopPlan { weighting: Weighting::Regret(w), .. } if !(w.horizon_ms > 0.0 && w.horizon_ms <= 1e12) => {
+            Self { weighting: Weighting::Regret(w), .. } if !(w.horizon_ms > 0.0 && w.horizon_ms <= 1e12) => {
                 bad("horizon", w.horizon_ms.to_string(), "above 0 and at most 1e12 ms")
             }
             _ => Ok(()),
@@ -235,7 +243,8 @@ pub fn run_loop<R: Rollouts>(
     force: bool,
     on_iteration: &mut dyn FnMut(&IterationResult),
 ) -> Result<LoopResult, LoopError<R::Error>> {
-    plan.check()?;
+    let settings = &plan.settings;
+    settings.check()?;
     let store = Store::open(dir, plan, force)?;
     if let Some(done) = store.read::<LoopResult>("results.json") {
         done.iterations.iter().for_each(on_iteration);
@@ -243,7 +252,7 @@ pub fn run_loop<R: Rollouts>(
     }
     let record = |dir: &Path, drive: &Drive<'_>| rollouts.record(dir, drive).map_err(LoopError::Rollouts);
 
-    let teacher = record(&dir.join("teacher-validation"), &plan.validate(None))?;
+    let teacher = record(&dir.join("teacher-validation"), &settings.validate(None))?;
     let validation = tables(&teacher)?;
     let teacher_figures = figures(&teacher.episodes()?);
     let objective = teacher.manifest.figures.first().unwrap_or(&COMPLETION_FIGURES[0]);
@@ -251,16 +260,16 @@ pub fn run_loop<R: Rollouts>(
     let mut hashes = Vec::new();
     let mut student: Option<(String, Student)> = None;
     let mut results = Vec::new();
-    for iteration in 0..=plan.iterations {
+    for iteration in 0..=settings.iterations {
         let folder = format!("iteration-{iteration}");
         store.folder(&folder)?;
         let driver = student.as_ref().map(|(id, student)| (id.as_str(), student));
-        let drive = plan.drive(iteration, driver);
+        let drive = settings.drive(iteration, driver);
         let trace = record(&dir.join(&folder).join("train"), &drive)?;
         let mut new = tables(&trace)?;
-        new.iter_mut().for_each(|table| plan.fit.hide_distrusted(table));
+        new.iter_mut().for_each(|table| settings.fit.hide_distrusted(table));
         let decisions = new.first().map_or(0, |t| t.choices.len());
-        let regrets = weigh(&mut new, plan.weighting, &drive, iteration, rollouts, &store)?;
+        let regrets = weigh(&mut new, settings.weighting, &drive, iteration, rollouts, &store)?;
         match train.is_empty() {
             true => train = new,
             false => train.iter_mut().zip(new).for_each(|(all, new)| all.append(new)),
@@ -269,7 +278,8 @@ pub fn run_loop<R: Rollouts>(
 
         let id = format!("student:{folder}/student.json");
         let path = dir.join(&folder).join("student.json");
-        let fit = || fit_student((&trace.manifest).into(), (&train, &validation), &plan.fit, provenance(plan, &hashes));
+        let fit =
+            || fit_student((&trace.manifest).into(), (&train, &validation), &settings.fit, provenance(plan, &hashes));
         let fitted = match path.exists() {
             true => Student::load(&path)?,
             false => {
@@ -279,19 +289,19 @@ pub fn run_loop<R: Rollouts>(
             }
         };
         let judge = || {
-            let own = record(&dir.join(&folder).join("validation"), &plan.validate(Some((&id, &fitted))))?;
+            let own = record(&dir.join(&folder).join("validation"), &settings.validate(Some((&id, &fitted))))?;
             Ok(IterationResult {
                 iteration,
-                episodes: plan.episodes,
+                episodes: settings.episodes,
                 teacher_episodes: drive.teacher_episodes(),
                 decisions,
                 differing: regrets.as_ref().map(Vec::len),
                 mean_regret: regrets.as_deref().and_then(weights::mean_regret),
                 student: fitted.hash(),
                 size: fitted.size(),
-                to_teacher: to_teacher(&own, &teacher_figures, plan.seed)?,
-                on_teacher_states: fidelity_of(&fitted, &validation, plan.seed),
-                on_own_states: fidelity_of(&fitted, &tables(&own)?, plan.seed),
+                to_teacher: to_teacher(&own, &teacher_figures, settings.seed)?,
+                on_teacher_states: fidelity_of(&fitted, &validation, settings.seed),
+                on_own_states: fidelity_of(&fitted, &tables(&own)?, settings.seed),
             })
         };
         let mut result: IterationResult = store.read_or(&format!("{folder}/result.json"), judge)?;
@@ -389,11 +399,8 @@ fn fidelity_of(student: &Student, tables: &[LevelTable], seed: u64) -> Vec<Fidel
 mod tests {
     use super::*;
 
-    fn plan(beta: f64) -> LoopPlan {
-        LoopPlan {
-            format_version: 1,
-            teacher: Source::default(),
-            workload: Source::default(),
+    fn settings(beta: f64) -> LoopSettings {
+        LoopSettings {
             seed: 0,
             iterations: 3,
             episodes: 10,
@@ -404,13 +411,24 @@ mod tests {
         }
     }
 
+    /// A loop goes on if its plan is the same JSON as when it began.
+    #[test]
+    fn plans_are_what_they_were() {
+        let (teacher, workload) = (Source::default(), Source::default());
+        let expected = serde_json::json!({
+            "format_version": 1, "teacher": teacher, "workload": workload, "seed": 0, "iterations": 3, "episodes": 10,
+            "validation_episodes": 2, "beta": 0.5, "weighting": {"by": "even"}, "fit": FitParams::default()
+        });
+        let plan = LoopPlan { format_version: 1, teacher, workload, settings: settings(0.5) };
+        assert_eq!(serde_json::json!(plan), expected);
+    }
+
     #[test]
     fn the_teacher_drives_beta_to_the_i_of_the_episodes_evenly_spread() {
         let set = sched_distill_core::level::FeatureSet { scenario: "test".to_owned(), levels: Vec::new() };
         let student = Student::new(set, false, Vec::new(), Provenance::default());
         let by_teacher = |beta: f64, iteration: u32, with_student: bool| -> Vec<u32> {
-            let plan = plan(beta);
-            let drive = plan.drive(iteration, with_student.then_some(("s", &student)));
+            let drive = settings(beta).drive(iteration, with_student.then_some(("s", &student)));
             assert_eq!((drive.first_episode, drive.split), (10 * iteration, Split::Train));
             let places: Vec<u32> = (0..10).filter(|&place| drive.by_teacher(place)).collect();
             assert_eq!(drive.teacher_episodes() as usize, places.len());
@@ -451,12 +469,12 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_named() {
         use std::convert::Infallible;
-        let said = |plan: LoopPlan| plan.check::<Infallible>().unwrap_err().to_string();
-        assert!(plan(0.5).check::<Infallible>().is_ok());
-        assert!(said(plan(1.5)).contains("beta must be in 0..=1, got 1.5"));
-        assert!(said(LoopPlan { iterations: 0, ..plan(0.0) }).contains("iterations"));
-        assert!(said(LoopPlan { episodes: u32::MAX, ..plan(0.0) }).contains("at most 4294967295"));
+        let said = |settings: LoopSettings| settings.check::<Infallible>().unwrap_err().to_string();
+        assert!(settings(0.5).check::<Infallible>().is_ok());
+        assert!(said(settings(1.5)).contains("beta must be in 0..=1, got 1.5"));
+        assert!(said(LoopSettings { iterations: 0, ..settings(0.0) }).contains("iterations"));
+        assert!(said(LoopSettings { episodes: u32::MAX, ..settings(0.0) }).contains("at most 4294967295"));
         let weighting = Weighting::Regret(WhatIf { states: 5, horizon_ms: f64::NAN });
-        assert!(said(LoopPlan { weighting, ..plan(0.0) }).contains("horizon"));
+        assert!(said(LoopSettings { weighting, ..settings(0.0) }).contains("horizon"));
     }
 }

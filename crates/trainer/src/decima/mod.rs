@@ -21,14 +21,15 @@ use super::{
     Examine, IterationRow, Layout, Lessons, ParamError, Phase, Replay, Schedule, TrainError, Trainee, Weights,
     adam::Adam,
     returns::advantages,
-    session::{RolloutId, check_device, examiner, parallel},
+    session::{RolloutId, check_device, examiner, parallel, turn, update_stream},
+    update::Moving,
 };
 use rollout::{Driver, Rollout, Shown, play};
 use sched_distill_core::{
     figure::Figure,
     network::{NeuralError, Tensors},
     policy::Policy,
-    rng::{Stream, hash},
+    rng::EpisodeId,
     scenario::Scenario as _,
     simulation::{EditBudget, Editable as _},
 };
@@ -38,13 +39,13 @@ use sched_distill_dag::{
     network::{DecimaCheckpoint, DecimaPolicy, DecimaWeights, shapes},
     workload::{DagWorkload, JobArrival},
 };
-use sched_distill_judge::attack::{AttackError, Gaming, gamed};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use sched_distill_judge::{
+    attack::{AttackError, Gaming, gamed},
+    practice::Turn,
 };
+use std::sync::{Arc, atomic::AtomicBool};
 use tch::Device;
-use update::{Goal, Update};
+use update::update;
 
 /// Questions at which users who game the network ask it what an edit would change.
 const QUESTIONS: u32 = 4;
@@ -104,25 +105,16 @@ impl<'a> DecimaTrainee<'a> {
         Ok(Self { workloads, reference, lessons, params, device })
     }
 
-    /// Rollouts of the network, and which of them are of one job sequence.
-    fn own(
-        &self,
-        iteration: u32,
-        weights: &Weights,
-        stop: &AtomicBool,
-    ) -> Result<(Vec<Rollout>, Vec<std::ops::Range<usize>>), TrainError> {
-        let (sequences, each) = (self.params.sequences, self.params.rollouts);
+    /// Rollouts of the network.
+    fn own(&self, iteration: u32, weights: &Weights, stop: &AtomicBool) -> Result<Vec<Rollout>, TrainError> {
+        let (sequences, each) = (self.params.gradient.sequences, self.params.gradient.rollouts);
         let weights = network(weights)?;
-        let workload = |sequence: u32| self.workload((iteration - 1).wrapping_mul(sequences).wrapping_add(sequence));
-        let described =
-            parallel(sequences, stop, |s| self.described(workload(s), &weights, self.id(iteration, s, 0), stop))?;
-        let rollouts = parallel(sequences * each, stop, |i| {
-            let (sequence, id) = (i / each, self.id(iteration, i / each, i));
-            let jobs = (workload(sequence), described[sequence as usize].clone());
-            Ok(play(jobs, &mut sampling(&weights), Driver::Own, id, self.params.returns)?)
-        })?;
-        let groups = (0..sequences as usize).map(|s| s * each as usize..(s + 1) * each as usize);
-        Ok((rollouts, groups.collect()))
+        let turn = |i| self.turn((iteration, Phase::Reinforcement), i);
+        let described = parallel(sequences, stop, |s| self.described(turn(s * each), &weights, stop))?;
+        parallel(sequences * each, stop, |i| {
+            let jobs = (self.workload(turn(i)), described[(i / each) as usize].clone());
+            Ok(play(jobs, &mut sampling(&weights), Driver::Own, turn(i).into(), self.params.gradient.returns)?)
+        })
     }
 
     /// Rollouts that a teacher comments on.
@@ -133,37 +125,31 @@ impl<'a> DecimaTrainee<'a> {
         weights: &Weights,
         stop: &AtomicBool,
     ) -> Result<Vec<Rollout>, TrainError> {
-        let count = self.params.sequences * self.params.rollouts;
-        let weights = network(weights)?;
+        let (gradient, weights) = (&self.params.gradient, network(weights)?);
         // Declared numbers are moved in the update, by the gradient itself.
-        let shown = |workload: &DagWorkload, id| -> Result<Shown, TrainError> {
-            Ok(Shown { edits: self.gamed(workload, &["split", "edge"], &weights, id, stop)? })
+        let shown = |workload: &DagWorkload, episode| -> Result<Shown, TrainError> {
+            Ok(Shown { edits: self.gamed(workload, &["split", "edge"], &weights, episode, stop)? })
         };
-        parallel(count, stop, |i| {
-            let mut network = sampling(&weights);
+        parallel(gradient.sequences * gradient.rollouts, stop, |i| {
+            let (mut network, turn) = (sampling(&weights), self.turn((iteration, Phase::Imitation), i));
             Ok(match lessons {
                 Lessons::Policy(teacher) => {
                     let mut teacher = teacher.fresh();
-                    // At first the network would only show states that nobody gets into.
-                    let schedules = i % 2 == 0 || iteration == 1;
-                    // Workloads change with every other rollout, as who schedules changes from one to the next.
-                    let number = (iteration - 1).wrapping_mul(count.div_ceil(2)).wrapping_add(i / 2);
-                    let (workload, id) = (self.workload(number), self.id(iteration, i, i));
-                    let jobs = workload.jobs(id.episode);
-                    let driver = match schedules {
-                        true => Driver::Teacher { teacher: &mut *teacher, shown: shown(workload, id)? },
-                        false => Driver::Watched { teacher: &mut *teacher },
+                    let workload = self.workload(turn);
+                    let jobs = workload.jobs(turn.episode);
+                    let driver = match turn.taught {
+                        Some(true) => Driver::Teacher { teacher: &mut *teacher, shown: shown(workload, turn.episode)? },
+                        _ => Driver::Watched { teacher: &mut *teacher },
                     };
-                    play((workload, jobs), &mut network, driver, id, self.params.returns)?
+                    play((workload, jobs), &mut network, driver, turn.into(), gradient.returns)?
                 }
                 Lessons::Trace(recorded) => {
-                    let place = ((iteration - 1) * count + i) as usize % recorded.episodes.len();
-                    let episode = &recorded.episodes[place];
+                    let episode = &recorded.episodes[turn.episode.episode as usize % recorded.episodes.len()];
                     let id = RolloutId { episode: episode.id, draws: 0 };
                     let jobs = recorded.workload.jobs(id.episode);
-                    let shown = shown(&recorded.workload, id)?;
+                    let shown = shown(&recorded.workload, id.episode)?;
                     let driver = Driver::Teacher { teacher: &mut Replay::new(episode), shown };
-                    play((&recorded.workload, jobs), &mut network, driver, id, self.params.returns)?
+                    play((&recorded.workload, jobs), &mut network, driver, id, gradient.returns)?
                 }
             })
         })
@@ -175,7 +161,7 @@ impl<'a> DecimaTrainee<'a> {
         workload: &DagWorkload,
         sorts: &[&str],
         weights: &Arc<DecimaWeights>,
-        id: RolloutId,
+        episode: EpisodeId,
         stop: &AtomicBool,
     ) -> Result<Vec<Option<JobEdit>>, TrainError> {
         let share = self.params.adversarial;
@@ -186,7 +172,7 @@ impl<'a> DecimaTrainee<'a> {
         let sorts = sorts.iter().map(|&sort| sort.to_owned()).collect();
         let budget = EditBudget { sorts, ..EditBudget::default() };
         let gaming = Gaming { share, budget, questions: QUESTIONS };
-        gamed::<Dag>(workload, &greedy, &gaming, id.episode, stop).map_err(|e| match e {
+        gamed::<Dag>(workload, &greedy, &gaming, episode, stop).map_err(|e| match e {
             AttackError::Interrupted => TrainError::Interrupted,
             other => TrainError::Attack(other),
         })
@@ -195,13 +181,13 @@ impl<'a> DecimaTrainee<'a> {
     /// The jobs of an episode as their users describe them.
     fn described(
         &self,
-        workload: &DagWorkload,
+        turn: Turn,
         weights: &Arc<DecimaWeights>,
-        id: RolloutId,
         stop: &AtomicBool,
     ) -> Result<Vec<JobArrival>, TrainError> {
-        let mut jobs = workload.jobs(id.episode);
-        for (job, edit) in (0..).zip(self.gamed(workload, &[], weights, id, stop)?) {
+        let workload = self.workload(turn);
+        let mut jobs = workload.jobs(turn.episode);
+        for (job, edit) in (0..).zip(self.gamed(workload, &[], weights, turn.episode, stop)?) {
             if let Some(edit) = edit {
                 jobs = Dag::edited(&jobs, job, &edit).map_err(AttackError::from)?;
             }
@@ -209,16 +195,14 @@ impl<'a> DecimaTrainee<'a> {
         Ok(jobs)
     }
 
-    /// Where the job sequence of a number comes from.
-    fn workload(&self, sequence: u32) -> &DagWorkload {
-        &self.workloads[sequence as usize % self.workloads.len()]
+    fn turn(&self, which: (u32, Phase), rollout: u32) -> Turn {
+        let DecimaParams { schedule, gradient, .. } = self.params;
+        turn(schedule.seed, which, (gradient.sequences, gradient.rollouts), rollout)
     }
 
-    fn id(&self, iteration: u32, sequence: u32, rollout: u32) -> RolloutId {
-        let per_iteration = self.params.sequences * self.params.rollouts;
-        // As many numbers for an iteration as it may have sequences, whether it imitates or not.
-        let episode = (iteration - 1).wrapping_mul(per_iteration).wrapping_add(sequence);
-        RolloutId::new(self.params.schedule.seed, episode, iteration, rollout)
+    /// Where its job sequence comes from.
+    fn workload(&self, turn: Turn) -> &DagWorkload {
+        &self.workloads[turn.workload as usize % self.workloads.len()]
     }
 }
 
@@ -249,35 +233,25 @@ impl Trainee for DecimaTrainee<'_> {
         stop: &AtomicBool,
     ) -> Result<IterationRow, TrainError> {
         let params = self.params;
-        let (rollouts, groups) = match self.lessons.filter(|_| phase == Phase::Imitation) {
-            Some(lessons) => (self.taught(iteration, lessons, weights, stop)?, Vec::new()),
+        let rollouts = match self.lessons.filter(|_| phase == Phase::Imitation) {
+            Some(lessons) => self.taught(iteration, lessons, weights, stop)?,
             None => self.own(iteration, weights, stop)?,
         };
         let came = rollouts.iter().map(|r| (r.experience.steps.len(), &r.outcome));
         let mut row = IterationRow::new(iteration, phase).with_rollouts(came);
         let experience: Vec<_> = rollouts.into_iter().map(|r| r.experience).collect();
-        let (goal, advantage) = if phase == Phase::Reinforcement {
+        let goal = params.steps.goal(params.gradient.algorithm, &params.schedule, &mut row);
+        let advantage = if phase == Phase::Reinforcement {
             let moments: Vec<_> = experience.iter().map(|e| e.steps.iter().map(|step| step.moment).collect()).collect();
-            let found = advantages(&moments, &groups, params.returns, 1.0);
-            let share = params.schedule.share(iteration);
+            let found = advantages(&moments, &params.gradient.groups(), params.gradient.returns, 1.0);
             row.explained = found.explained;
-            row.entropy_weight = params.entropy.at(share);
-            row.learning_rate = params.learning_rate.at(share);
-            let goal = Goal::Reinforce { algorithm: params.algorithm, clip: params.clip, entropy: row.entropy_weight };
-            (goal, found.scaled)
+            found.scaled
         } else {
-            row.learning_rate = params.imitation_rate;
-            (
-                Goal::Imitate { adversarial: params.adversarial },
-                experience.iter().map(|e| vec![0.0; e.steps.len()]).collect(),
-            )
+            experience.iter().map(|e| vec![0.0; e.steps.len()]).collect()
         };
-        if stop.load(Ordering::Relaxed) {
-            return Err(TrainError::Interrupted);
-        }
-        let mut update = Update { weights, adam, device: self.device };
-        let mut stream = Stream::new(hash(&[params.schedule.seed, u64::from(iteration)]), "update");
-        row.update = update.run((&experience, &advantage), (goal, row.learning_rate), params, &mut stream)?;
+        let mut stream = update_stream(&params.schedule, iteration, stop)?;
+        let moving = Moving { weights, adam, rate: row.learning_rate };
+        row.update = update((&experience, &advantage), (params, goal), moving, self.device, &mut stream)?;
         Ok(row)
     }
 }

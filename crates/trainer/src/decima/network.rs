@@ -4,6 +4,7 @@ use super::batch::{Batch, Lines};
 use crate::{
     Weights,
     libtorch::{self, Layer, Table, entropy, floats, linear, places},
+    update::Answers,
 };
 use sched_distill_dag::network::{FEATURES, WIDTH, shapes};
 use tch::{Device, Kind, TchError, Tensor};
@@ -39,14 +40,6 @@ pub(super) struct Inputs {
     pub(super) advantage: Tensor,
     decisions: i64,
     jobs: i64,
-}
-
-/// What the network says about a batch, one entry per decision.
-pub(super) struct Answers {
-    /// Log-probability of the decision to learn from.
-    pub(super) log_prob: Tensor,
-    /// Entropy of the stage's distribution and of the amount's.
-    pub(super) entropy: Tensor,
 }
 
 impl Inputs {
@@ -98,7 +91,7 @@ impl Inputs {
 impl Network {
     /// The network with these weights, ready to gather their gradient.
     pub(super) fn new(weights: &Weights, device: Device) -> Result<Self, TchError> {
-        Self::over(Tensor::f_from_slice(&weights.data)?.f_to_device(device)?.f_set_requires_grad(true)?)
+        Self::over(libtorch::row(&weights.data, device)?)
     }
 
     /// The network over a row of weights, of whatever precision.

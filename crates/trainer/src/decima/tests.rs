@@ -7,20 +7,20 @@ use super::{
     batch::{Batch, Block},
     experience::{Experience, Step},
     network::{Inputs, Network},
-    update::{Goal, Update, misdescribed, objective},
+    update::{misdescribed, objective, update},
     *,
 };
 use crate::{
-    Algorithm, Checkpoint, RecordedLessons, Returns, Session, libtorch::compare_with_differences, update::Sums,
+    Algorithm, Checkpoint, PolicyGradient, RecordedLessons, Returns, Session,
+    tests::{self, Outcome},
+    update::{Goal, Sums},
 };
 use decima_input::observation;
 use sched_distill_core::rng::Stream;
 use sched_distill_dag::network::{Decima, DecimaInput};
 use sched_distill_judge::practice::{Moment, RecordedEpisode};
 use std::sync::atomic::AtomicBool;
-use tch::{Device, Kind, Tensor};
-
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+use tch::{Device, Kind};
 
 const PPO: Goal = Goal::Reinforce { algorithm: Algorithm::Ppo, clip: 0.2, entropy: 0.05 };
 
@@ -96,12 +96,9 @@ fn gradients_are_those_of_differences() -> Outcome {
     let (batch, _) = batch(&weights, 0..24)?;
     let inputs = Inputs::new(&batch, Device::Cpu)?.double()?;
     let reinforce = Goal::Reinforce { algorithm: Algorithm::Reinforce, clip: 0.2, entropy: 0.1 };
-    for goal in [Goal::Imitate { adversarial: 0.0 }, PPO, reinforce] {
-        compare_with_differences(&weights, 1e-5, |numbers| {
-            let network = Network::over(Tensor::from_slice(numbers).set_requires_grad(true))?;
-            let loss = objective(&network, &inputs, goal, &mut Sums::default())?;
-            loss.backward();
-            Ok((f64::try_from(&loss)?, Vec::try_from(network.weights.grad())?))
+    for goal in [Goal::Imitate, PPO, reinforce] {
+        tests::gradient_is_that_of_differences(&weights, 1e-5, |row| {
+            objective(&Network::over(row.shallow_clone())?, &inputs, goal, &mut Sums::default())
         })?;
     }
     Ok(())
@@ -136,7 +133,7 @@ fn a_batch_holds_every_state_of_a_job_once() -> Outcome {
 #[test]
 fn updates_follow_the_advantage() -> Outcome {
     let workload = sched_distill_dag::workload::open(&"builtin,jobs=10,executors=5".parse()?)?;
-    for (algorithm, rate) in [(Algorithm::Ppo, 1e-3), (Algorithm::Reinforce, 1e-3)] {
+    for algorithm in [Algorithm::Ppo, Algorithm::Reinforce] {
         let mut weights = weights(2);
         let mut policy = sched_distill_dag::network::DecimaPolicy::new(network(&weights)?, true);
         let id = RolloutId { episode: 3.into(), draws: 1 };
@@ -147,21 +144,16 @@ fn updates_follow_the_advantage() -> Outcome {
         // Let single executors be good.
         let advantage = [e[0].steps.iter().map(|s| if s.amount == 0 { 1.0 } else { -1.0 }).collect::<Vec<f32>>()];
         let block = [Block { rollout: 0, steps: 0..e[0].steps.len() }];
-        let log_prob = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
+        let gain = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
             let inputs = Inputs::new(&Batch::new(&e, &advantage, &block), Device::Cpu)?;
             let answers = Network::new(weights, Device::Cpu)?.answers(&inputs, &inputs.x)?;
             Ok(f64::try_from((answers.log_prob * &inputs.advantage).mean(Kind::Double))?)
         };
-        let before = log_prob(&weights)?;
-        let mut adam = Adam::new(weights.data.len());
         let params = DecimaParams::default();
         let goal = Goal::Reinforce { algorithm, clip: 0.2, entropy: 0.0 };
-        for i in 0..4 {
-            let mut update = Update { weights: &mut weights, adam: &mut adam, device: Device::Cpu };
-            let stats = update.run((&e, &advantage), (goal, rate), &params, &mut Stream::new(i, "t"))?;
-            assert!(stats.gradient > 0.0 && stats.entropy > 0.0 && stats.kl > -1e-6, "{stats:?}");
-        }
-        assert!(log_prob(&weights)? > before + 0.01, "{algorithm:?}: {} after {before}", log_prob(&weights)?);
+        tests::updates_follow_the_advantage(&mut weights, 4, gain, |moving, stream| {
+            update((&e, &advantage), (&params, goal), moving, Device::Cpu, stream)
+        })?;
     }
     Ok(())
 }
@@ -178,22 +170,16 @@ fn attributions_add_up() -> Outcome {
     let episodes = vec![RecordedEpisode { id: done.seed.into(), decisions: decisions.into() }];
     let recorded = RecordedLessons { hash: String::new(), workload, episodes };
     let found = teacher_gradients(&weights, &recorded, 12, &AtomicBool::new(false))?;
-    assert!((10..=12).contains(&found.decisions) && found.gap <= 0.01, "{found:?}");
-    assert_eq!(found.questions.len(), 2);
+    tests::attributions_add_up(&found, 2);
     for q in &found.questions {
-        let sum: f64 = q.inputs.iter().map(|i| i.mean).sum();
-        let difference = q.log_prob - q.baseline;
-        assert!((sum - difference).abs() <= 0.01 * difference.abs().max(0.05), "{}: {sum}, {difference}", q.question);
         assert!(q.inputs.iter().any(|i| i.feature == "order of stages"), "{q:?}");
-        assert!(q.inputs.windows(2).all(|w| w[0].size >= w[1].size));
     }
     Ok(())
 }
 
 fn small(seed: u64) -> DecimaParams {
-    let schedule =
-        Schedule { iterations: 3, imitation: 2, validate_every: 2, validation: 2, seed, ..Schedule::default() };
-    DecimaParams { schedule, sequences: 2, rollouts: 2, epochs: 2, minibatches: 2, ..DecimaParams::default() }
+    let gradient = PolicyGradient { sequences: 2, rollouts: 2, epochs: 2, minibatches: 2, ..PolicyGradient::default() };
+    DecimaParams { schedule: tests::short(seed), gradient, ..DecimaParams::default() }
 }
 
 /// Runs a training to its end, in one go or saved and read back before every iteration.
@@ -204,49 +190,19 @@ fn train(params: &DecimaParams, threads: usize, interrupted: bool) -> Result<Che
     let workloads = workloads.into_iter().collect::<Result<Vec<_>, _>>()?;
     let fair = sched_distill_dag::policies::open(&"fair".parse()?)?;
     let lessons = Lessons::Policy(sched_distill_dag::policies::open(&"srpt-fair".parse()?)?);
-    let stop = AtomicBool::new(false);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let mut checkpoint = Checkpoint::new(random(params.schedule.seed));
     let trainee = DecimaTrainee::new(&workloads, ("fair", &*fair), Some(&lessons), params, Device::Cpu)?;
-    checkpoint = pool.install(|| {
-        let mut checkpoint = checkpoint;
-        loop {
-            let mut session = Session::new(&trainee, checkpoint, &stop)?;
-            while session.end().is_none() {
-                session.step()?;
-                if interrupted {
-                    break;
-                }
-            }
-            if session.end().is_some() {
-                return Ok::<_, TrainError>(session.checkpoint().clone());
-            }
-            checkpoint = Checkpoint::from_bytes(&session.checkpoint().to_bytes()?, &layout(), "state".as_ref())?;
-        }
-    })?;
-    // What is left to differ is time.
-    checkpoint.seconds.clear();
-    Ok(checkpoint)
+    tests::train(&trainee, random(params.schedule.seed), threads, interrupted)
 }
 
 #[test]
 fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -> Outcome {
     for adversarial in [0.0, 0.5] {
-        the_same_for_any_number_of_threads(DecimaParams { adversarial, ..small(4) })?;
+        let of = |seed, threads, interrupted| train(&DecimaParams { adversarial, ..small(seed) }, threads, interrupted);
+        let whole = tests::the_same_for_any_number_of_threads_and_across_interruptions(of)?;
+        // Against users who game it the last network counts.
+        let last = whole.rows.iter().rev().find(|r| r.validation.is_some()).map(|r| r.iteration);
+        assert!(adversarial == 0.0 || whole.best.as_ref().map(|b| b.iteration) == last);
     }
-    Ok(())
-}
-
-fn the_same_for_any_number_of_threads(params: DecimaParams) -> Outcome {
-    let whole = train(&params, 1, false)?;
-    assert_eq!(whole.rows.len(), 6);
-    // Against users who game it the last network counts.
-    let last = whole.rows.iter().rev().find(|r| r.validation.is_some()).map(|r| r.iteration);
-    assert!(params.adversarial == 0.0 || whole.best.as_ref().map(|b| b.iteration) == last);
-    assert!(whole.rows.iter().filter(|r| r.validation.is_some()).count() >= 4);
-    assert_eq!(whole, train(&params, 3, false)?);
-    assert_eq!(whole, train(&params, 2, true)?);
-    assert_ne!(whole.weights, train(&small(5), 2, false)?.weights);
     Ok(())
 }
 
@@ -276,12 +232,9 @@ fn the_last_network_is_looked_at() -> Outcome {
 
 #[test]
 fn imitation_learns_what_the_teacher_does() -> Outcome {
-    let base = small(1);
-    let schedule = Schedule { imitation: 12, iterations: 1, ..base.schedule };
-    let params = DecimaParams { schedule, epochs: 4, ..base };
-    let rows = train(&params, 2, false)?.rows;
-    let loss = |i: usize| rows[i].update.loss;
-    assert!(loss(12) < 0.6 * loss(1), "{} after {}", loss(12), loss(1));
+    let mut params = small(1);
+    (params.schedule.imitation, params.schedule.iterations, params.gradient.epochs) = (12, 1, 4);
+    tests::imitation_learns(&train(&params, 2, false)?.rows, 0.6);
     Ok(())
 }
 

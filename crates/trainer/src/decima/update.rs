@@ -7,10 +7,9 @@ use super::{
     params::DecimaParams,
 };
 use crate::{
-    Algorithm, Weights,
-    adam::Adam,
+    Weights,
     libtorch::floats,
-    update::{Sums, UpdateStats, passes, regret, shuffle, sum, total},
+    update::{Goal, Moving, Sums, UpdateStats, gradient, passes, shuffle, step},
 };
 use rayon::prelude::*;
 use sched_distill_core::rng::Stream;
@@ -28,72 +27,34 @@ const WORK: usize = 4;
 /// By how much of itself it may be said to be more or less.
 const SHARE: f32 = 0.5;
 
-/// What the weights are moved for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Goal {
-    /// Make the recorded decisions more probable, also where a share of the jobs' states is described so that they become less so.
-    Imitate { adversarial: f64 },
-    /// Make decisions that came out well more probable.
-    Reinforce { algorithm: Algorithm, clip: f64, entropy: f64 },
-}
-
-/// What moves.
-pub(super) struct Update<'a> {
-    pub(super) weights: &'a mut Weights,
-    pub(super) adam: &'a mut Adam,
-    pub(super) device: Device,
-}
-
-impl Update<'_> {
-    /// One update over the decisions of some rollouts.
-    ///
-    /// # Errors
-    ///
-    /// What libtorch fails with, e.g. for want of memory on the device.
-    pub(super) fn run(
-        &mut self,
-        (rollouts, advantages): (&[Experience], &[Vec<f32>]),
-        (goal, rate): (Goal, f64),
-        params: &DecimaParams,
-        stream: &mut Stream,
-    ) -> Result<UpdateStats, TchError> {
-        let (epochs, minibatches) = match goal {
-            Goal::Reinforce { algorithm: Algorithm::Reinforce, .. } => (1, 1),
-            Goal::Reinforce { .. } | Goal::Imitate { .. } => (params.epochs, params.minibatches as usize),
-        };
-        let steps = batches(rollouts, advantages, minibatches, stream);
-        let max_kl = matches!(goal, Goal::Reinforce { .. }).then_some(params.max_kl);
-        let device = self.device;
-        let moving = (&mut *self.weights, &mut *self.adam, rate);
-        passes(&steps, (epochs, max_kl), moving, (&[0], params.max_gradient), stream, |weights, shards, stream| {
-            step(weights, shards, goal, device, stream)
-        })
-    }
-}
-
-/// The gradient of one step: the mean over its decisions.
-fn step(
-    weights: &Weights,
-    shards: &[Batch],
-    goal: Goal,
+/// One update over the decisions of some rollouts. In imitation a share of the jobs' states is described so that the
+/// recorded decisions become less probable.
+///
+/// # Errors
+///
+/// What libtorch fails with, e.g. for want of memory on the device.
+pub(super) fn update(
+    (rollouts, advantages): (&[Experience], &[Vec<f32>]),
+    (params, goal): (&DecimaParams, Goal),
+    moving: Moving,
     device: Device,
     stream: &mut Stream,
-) -> Result<(Vec<f32>, Sums), TchError> {
-    let decisions: i64 = shards.iter().map(|b| b.decisions).sum();
-    let gamed: Vec<Vec<bool>> = shards.iter().map(|batch| gamed(batch, goal, stream)).collect();
-    let of_shard = |(batch, gamed): (&Batch, &Vec<bool>)| shard(weights, (batch, gamed), goal, decisions, device);
-    let parts: Vec<_> = shards.par_iter().zip(&gamed).map(of_shard).collect::<Result<_, TchError>>()?;
-    let mut sums = Sums::default();
-    parts.iter().for_each(|(_, of_part)| sums.add(of_part));
-    Ok((total(&parts), sums))
+) -> Result<UpdateStats, TchError> {
+    let (epochs, minibatches, max_kl) = params.gradient.passes(goal);
+    let steps = batches(rollouts, advantages, minibatches, stream);
+    let parts = (&[0][..], params.steps.max_gradient);
+    passes(&steps, (epochs, max_kl), moving, parts, stream, |weights, shards, sums, stream| {
+        let decisions = shards.iter().map(|b| b.decisions).sum();
+        let gamed: Vec<_> = shards.iter().map(|batch| gamed(batch, goal, params.adversarial, stream)).collect();
+        let of_shard = |shard| self::shard(weights, shard, goal, decisions, device);
+        Ok(step(shards.par_iter().zip(&gamed), sums, of_shard)?.0)
+    })
 }
 
 /// Job states that are described otherwise, by their place in the batch; none where nobody games.
-fn gamed(batch: &Batch, goal: Goal, stream: &mut Stream) -> Vec<bool> {
+fn gamed(batch: &Batch, goal: Goal, share: f64, stream: &mut Stream) -> Vec<bool> {
     match goal {
-        Goal::Imitate { adversarial } if adversarial > 0.0 => {
-            (0..batch.jobs).map(|_| stream.uniform() < adversarial).collect()
-        }
+        Goal::Imitate if share > 0.0 => (0..batch.jobs).map(|_| stream.uniform() < share).collect(),
         _ => Vec::new(),
     }
 }
@@ -101,11 +62,11 @@ fn gamed(batch: &Batch, goal: Goal, stream: &mut Stream) -> Vec<bool> {
 /// Gradient and figures of one shard; `decisions` is the number in the whole step.
 fn shard(
     weights: &Weights,
-    (batch, gamed): (&Batch, &[bool]),
+    (batch, gamed): (&Batch, &Vec<bool>),
     goal: Goal,
     decisions: i64,
     device: Device,
-) -> Result<(Vec<f32>, Sums), TchError> {
+) -> Result<(Vec<f32>, Sums, ()), TchError> {
     let network = Network::new(weights, device)?;
     let mut sums = Sums { decisions: batch.decisions as f64, ..Sums::default() };
     let mut inputs = Inputs::new(batch, device)?;
@@ -113,9 +74,7 @@ fn shard(
         inputs.x = misdescribed(&network, &inputs, batch, gamed)?;
     }
     let objective = objective(&network, &inputs, goal, &mut sums)?;
-    objective.f_div_scalar(decisions as f64)?.f_backward()?;
-    let gradient = network.weights.f_grad()?.f_to_device(Device::Cpu)?;
-    Ok((Vec::<f32>::try_from(gradient)?, sums))
+    Ok((gradient(&objective, decisions, &network.weights)?, sums, ()))
 }
 
 /// The features of nodes with one stage of each of some job states said to be as much shorter or longer as a user may, where and
@@ -147,20 +106,8 @@ pub(super) fn misdescribed(
 
 /// What is to become small, summed over the decisions; adds its figures to `sums`.
 pub(super) fn objective(network: &Network, inputs: &Inputs, goal: Goal, sums: &mut Sums) -> Result<Tensor, TchError> {
-    let answers = network.answers(inputs, &inputs.x)?;
-    let loss = match goal {
-        Goal::Imitate { .. } => answers.log_prob.f_neg()?,
-        Goal::Reinforce { algorithm, clip, .. } => {
-            regret(algorithm, clip, (&answers.log_prob, &inputs.old, &inputs.advantage), sums)?
-        }
-    };
-    sums.loss += sum(&loss)?;
-    sums.entropy += sum(&answers.entropy)?;
-    let objective = match goal {
-        Goal::Reinforce { entropy, .. } => loss.f_sub(&answers.entropy.f_mul_scalar(entropy)?)?,
-        Goal::Imitate { .. } => loss,
-    };
-    objective.f_sum(objective.kind())
+    let losses = goal.losses(&network.answers(inputs, &inputs.x)?, (&inputs.old, &inputs.advantage), sums)?;
+    losses.f_sum(losses.kind())
 }
 
 /// All decisions in random order, in blocks, dealt out to the steps of a pass.

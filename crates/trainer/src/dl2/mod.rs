@@ -20,31 +20,25 @@ mod tests;
 pub use params::{Dl2Params, Reward};
 
 use super::{
-    Examine, IterationRow, Layout, Lessons, ParamError, Phase, Replay, Schedule, TrainError, Trainee, Weights,
+    Algorithm, Examine, IterationRow, Layout, Lessons, ParamError, Phase, Replay, Schedule, TrainError, Trainee,
+    Weights,
     adam::Adam,
-    session::{RolloutId, check_device, examiner, parallel},
+    session::{RolloutId, check_device, examiner, parallel, turn, update_stream},
+    update::Moving,
 };
 use experience::Experience;
 use rollout::{Driver, play};
 use sched_distill_core::{
-    figure::Figure,
-    network::NeuralError,
-    policy::Policy,
-    rng::{Stream, hash},
-    scenario::Scenario as _,
-    simulation::Outcome,
+    figure::Figure, network::NeuralError, policy::Policy, scenario::Scenario as _, simulation::Outcome,
 };
 use sched_distill_training::{
     Training,
     network::{Dl2Policy, Dl2Shape, Dl2Weights, WINDOW},
     workload::TrainingWorkload,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicBool};
 use tch::Device;
-use update::{Goal, Update};
+use update::Frame;
 
 /// The tensors of a network.
 #[must_use]
@@ -102,32 +96,26 @@ impl<'a> Dl2Trainee<'a> {
     /// Rollouts of an iteration.
     fn rollouts(
         &self,
-        (iteration, phase): (u32, Phase),
+        which: (u32, Phase),
         weights: &Weights,
         stop: &AtomicBool,
     ) -> Result<(Vec<Experience>, Vec<Outcome>), TrainError> {
-        let (params, count) = (self.params, self.params.traces);
+        let params = self.params;
         let network = self.network(weights, true)?;
-        let lessons = self.lessons.filter(|_| phase == Phase::Imitation);
-        let exploration = params.exploration.at(params.schedule.share(iteration));
-        let rollouts = parallel(count, stop, |i| {
+        let exploration = params.exploration.at(params.schedule.share(which.0));
+        let rollouts = parallel(params.traces, stop, |i| {
             let mut network = network.copy();
-            let episode = (iteration - 1).wrapping_mul(count).wrapping_add(i);
-            // In a warm start workloads change with every other rollout, as who schedules changes from one to the next.
-            let (all, which) = if lessons.is_some() { (count.div_ceil(2), i / 2) } else { (count, i) };
-            let number = (iteration - 1).wrapping_mul(all).wrapping_add(which);
-            let workload = &self.workloads[number as usize % self.workloads.len()];
-            let id = RolloutId::new(params.schedule.seed, episode, iteration, i);
-            let rollout = match lessons {
-                None => play(workload, &mut network, Driver::Own { exploration }, id, params),
-                Some(Lessons::Policy(teacher)) => {
+            let turn = turn(params.schedule.seed, which, (params.traces, 1), i);
+            let workload = &self.workloads[turn.workload as usize % self.workloads.len()];
+            let rollout = match self.lessons.zip(turn.taught) {
+                None => play(workload, &mut network, Driver::Own { exploration }, turn.into(), params),
+                Some((Lessons::Policy(teacher), schedules)) => {
                     let mut teacher = teacher.fresh();
-                    // At first the network would only show states that nobody gets into.
-                    let schedules = i % 2 == 0 || iteration == 1;
-                    play(workload, &mut network, Driver::Taught { teacher: &mut *teacher, schedules }, id, params)
+                    let driver = Driver::Taught { teacher: &mut *teacher, schedules };
+                    play(workload, &mut network, driver, turn.into(), params)
                 }
-                Some(Lessons::Trace(recorded)) => {
-                    let episode = &recorded.episodes[episode as usize % recorded.episodes.len()];
+                Some((Lessons::Trace(recorded), _)) => {
+                    let episode = &recorded.episodes[turn.episode.episode as usize % recorded.episodes.len()];
                     let id = RolloutId { episode: episode.id, draws: 0 };
                     let driver = Driver::Replayed { trace: &mut Replay::new(episode) };
                     play(&recorded.workload, &mut network, driver, id, params)
@@ -165,21 +153,13 @@ impl Trainee for Dl2Trainee<'_> {
         let came = memory.iter().map(|e| e.steps.len()).zip(&outcomes);
         let mut row = IterationRow::new(iteration, phase).with_rollouts(came);
         row.explained = explained(&memory);
-        let goal = if phase == Phase::Reinforcement {
-            let share = params.schedule.share(iteration);
-            row.entropy_weight = params.entropy.at(share);
-            row.learning_rate = params.learning_rate.at(share);
-            Goal::Reinforce { entropy: row.entropy_weight, correction: params.correction.at(share) }
-        } else {
-            row.learning_rate = params.imitation_rate;
-            Goal::Imitate
-        };
-        if stop.load(Ordering::Relaxed) {
-            return Err(TrainError::Interrupted);
-        }
-        let mut update = Update { weights, adam, shape: self.shape, device: self.device };
-        let mut stream = Stream::new(hash(&[params.schedule.seed, u64::from(iteration)]), "update");
-        row.update = update.run(&memory, (goal, row.learning_rate), params, &mut stream)?;
+        let goal = params.steps.goal(Algorithm::Ppo, &params.schedule, &mut row);
+        let correction = params.correction.at(params.schedule.share(iteration));
+        let correction = (phase == Phase::Reinforcement).then_some(correction);
+        let mut stream = update_stream(&params.schedule, iteration, stop)?;
+        let frame = Frame { shape: self.shape, params, device: self.device };
+        let moving = Moving { weights, adam, rate: row.learning_rate };
+        row.update = frame.update((&memory, correction), goal, moving, &mut stream)?;
         Ok(row)
     }
 }

@@ -3,7 +3,8 @@
 use super::batch::Batch;
 use crate::{
     Weights,
-    libtorch::{Layer, Table, entropy, floats, layers, linear, places},
+    libtorch::{Layer, Table, entropy, floats, layers, linear, places, row},
+    update::Answers,
 };
 use sched_distill_training::network::{Dl2Form, Dl2Shape, POOL};
 use tch::{Device, TchError, Tensor};
@@ -67,7 +68,7 @@ impl Inputs {
 impl Network {
     /// The networks with these weights, ready to gather their gradient.
     pub(super) fn new(weights: &Weights, shape: Dl2Shape, device: Device) -> Result<Self, TchError> {
-        Self::over(Tensor::f_from_slice(&weights.data)?.f_to_device(device)?.f_set_requires_grad(true)?, shape)
+        Self::over(row(&weights.data, device)?, shape)
     }
 
     /// The networks over a row of weights, of whatever precision.
@@ -117,13 +118,13 @@ impl Network {
         Ok([columns.f_index_select(0, &place)?, scores.f_narrow(1, of_columns, 1)?])
     }
 
-    /// Log-probabilities of the actions to learn from, and the entropy of all, one per decision.
-    pub(super) fn answers(&self, inputs: &Inputs) -> Result<[Tensor; 2], TchError> {
+    /// What the network says about the actions to learn from.
+    pub(super) fn answers(&self, inputs: &Inputs) -> Result<Answers, TchError> {
         let [columns, close] = self.scores(&self.policy, inputs)?;
         let scores = Tensor::f_cat(&[columns.f_reshape([-1])?, close.f_reshape([-1])?], 0)?;
         let log_probs = inputs.actions.log_softmax(&scores.f_index_select(0, &inputs.score)?)?;
         let entropy = entropy(&log_probs)?;
-        Ok([inputs.actions.chosen(&log_probs)?, entropy])
+        Ok(Answers { log_prob: inputs.actions.chosen(&log_probs)?, entropy })
     }
 
     /// What the value network says of each state.

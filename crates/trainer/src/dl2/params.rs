@@ -1,10 +1,13 @@
 //! What a training of DL2 may be told.
 
-use crate::schedule::{ParamError, Ramp, Schedule};
-use serde::{Deserialize, Serialize};
+use crate::{
+    Steps,
+    schedule::{ParamError, Ramp, Schedule},
+};
+use serde::Serialize;
 
 /// What a slot is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reward {
     /// Less the time that jobs lose: what they spend in the slot, less what the epochs that they do would take at their best speed.
@@ -15,8 +18,7 @@ pub enum Reward {
 }
 
 /// All numbers of a training. Same numbers, seed, workload and files: same bits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Dl2Params {
     /// How long, and how it is looked at.
     pub schedule: Schedule,
@@ -28,12 +30,9 @@ pub struct Dl2Params {
     pub discount: f64,
     /// Decay, per decision, of the blame for later surprises (λ of generalised advantage estimation).
     pub trace_decay: f64,
-    /// Step of Adam.
-    pub learning_rate: Ramp,
-    /// Step of Adam in imitation.
-    pub imitation_rate: f64,
-    /// Weight of the policy's entropy, nats.
-    pub entropy: Ramp,
+    /// How far weights are moved at once.
+    #[serde(flatten)]
+    pub steps: Steps,
     /// Share of slots in which job-aware exploration may overrule the policy.
     pub exploration: Ramp,
     /// Decisions per step.
@@ -44,10 +43,6 @@ pub struct Dl2Params {
     pub priority: f64,
     /// Exponent of the weights that make up for priorities; 1 makes up for them fully.
     pub correction: Ramp,
-    /// How far the ratio of probabilities may go from 1.
-    pub clip: f64,
-    /// Longest gradient, of each of the two networks.
-    pub max_gradient: f64,
 }
 
 impl Default for Dl2Params {
@@ -58,16 +53,12 @@ impl Default for Dl2Params {
             reward: Reward::Time,
             discount: 0.9,
             trace_decay: 0.97,
-            learning_rate: Ramp { from: 1e-3, to: 1e-4 },
-            imitation_rate: 3e-3,
-            entropy: Ramp { from: 0.01, to: 0.001 },
+            steps: Steps { entropy: Ramp { from: 0.01, to: 0.001 }, ..Steps::default() },
             exploration: Ramp { from: 0.1, to: 0.0 },
             batch: 2048,
             reuse: 3.0,
             priority: 0.5,
             correction: Ramp { from: 0.4, to: 1.0 },
-            clip: 0.2,
-            max_gradient: 0.5,
         }
     }
 }
@@ -83,19 +74,9 @@ impl Dl2Params {
         for (name, n) in [("traces", self.traces), ("batch", self.batch)] {
             ParamError::positive(name, n)?;
         }
-        for (name, v) in [
-            ("learning-rate", self.learning_rate.from),
-            ("learning-rate", self.learning_rate.to),
-            ("entropy", self.entropy.from),
-            ("entropy", self.entropy.to),
-            ("warm-start-rate", self.imitation_rate),
-            ("priority", self.priority),
-        ] {
-            ParamError::not_negative(name, v)?;
-        }
-        for (name, v) in [("reuse", self.reuse), ("clip", self.clip), ("max-gradient", self.max_gradient)] {
-            ParamError::above_zero(name, v)?;
-        }
+        self.steps.check()?;
+        ParamError::not_negative("priority", self.priority)?;
+        ParamError::above_zero("reuse", self.reuse)?;
         for (name, v) in [
             ("discount", self.discount),
             ("trace-decay", self.trace_decay),
@@ -113,6 +94,7 @@ impl Dl2Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn ranges_are_checked_by_name() {
@@ -125,6 +107,23 @@ mod tests {
         assert_eq!(error(&|p| p.batch = 0), "batch must be at least 1, got 0");
         assert_eq!(error(&|p| p.discount = 1.5), "discount must be within 0 to 1, got 1.5");
         assert_eq!(error(&|p| p.reuse = 0.0), "reuse must be a finite number above 0, got 0");
+        assert_eq!(error(&|p| p.steps.clip = 0.0), "clip must be a finite number above 0, got 0");
         assert_eq!(error(&|p| p.exploration.to = f64::NAN), "exploration must be within 0 to 1, got NaN");
+    }
+    /// A training goes on if its plan is the same JSON as when it began.
+    #[test]
+    fn plans_are_what_they_were() {
+        let plan = json!({
+            "schedule": {
+                "imitation": 0, "iterations": 1000, "anneal": 1000, "validate_every": 10, "validation": 50,
+                "judge": "both", "patience": 0, "seed": 0
+            },
+            "traces": 8, "reward": "time", "discount": 0.9, "trace_decay": 0.97,
+            "learning_rate": {"from": 0.001, "to": 0.0001}, "imitation_rate": 0.003,
+            "entropy": {"from": 0.01, "to": 0.001}, "exploration": {"from": 0.1, "to": 0.0},
+            "batch": 2048, "reuse": 3.0, "priority": 0.5,
+            "correction": {"from": 0.4, "to": 1.0}, "clip": 0.2, "max_gradient": 0.5
+        });
+        assert_eq!(json!(Dl2Params::default()), plan);
     }
 }

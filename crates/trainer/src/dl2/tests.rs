@@ -6,11 +6,14 @@ use super::{
     update::objective,
     *,
 };
-use crate::{Checkpoint, Session, libtorch::compare_with_differences, update::Sums};
+use crate::{
+    Checkpoint,
+    tests::{self, Outcome},
+    update::{Goal, Sums},
+};
+use sched_distill_core::rng::{EpisodeId, Split, Stream, hash};
 use sched_distill_training::network::Dl2Form;
-use tch::{Kind, Tensor};
-
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+use tch::Kind;
 
 const SHAPE: Dl2Shape = Dl2Shape { form: Dl2Form::Pooled { types: 8 }, window: 20, hidden: 16 };
 const FLAT: Dl2Shape = Dl2Shape { form: Dl2Form::Flat, window: 9, hidden: 32 };
@@ -28,6 +31,15 @@ fn weights(seed: u64) -> Weights {
     weights_of(SHAPE, seed)
 }
 
+/// The second episode of a seed.
+fn id() -> RolloutId {
+    RolloutId { episode: EpisodeId::new(3, Split::Train, 1), draws: hash(&[3, 1, 0]) }
+}
+
+fn reinforce(entropy: f64) -> Goal {
+    Goal::Reinforce { algorithm: Algorithm::Ppo, clip: 0.2, entropy }
+}
+
 fn open(spec: &str) -> Result<TrainingWorkload, Box<dyn std::error::Error>> {
     Ok(TrainingWorkload::open(&spec.parse()?)?)
 }
@@ -41,8 +53,7 @@ fn rollout(
     params: &Dl2Params,
     exploration: f64,
 ) -> Result<(Experience, sched_distill_core::simulation::Outcome), Box<dyn std::error::Error>> {
-    let id = RolloutId::new(3, 1, 1, 0);
-    Ok(play(&open(SMALL)?, &mut policy(weights)?, Driver::Own { exploration }, id, params)?)
+    Ok(play(&open(SMALL)?, &mut policy(weights)?, Driver::Own { exploration }, id(), params)?)
 }
 
 fn batch(shape: Dl2Shape, memory: &[Experience], every: usize) -> Batch {
@@ -62,13 +73,14 @@ fn both_forward_passes_agree_on_a_rollout() -> Outcome {
         assert!(batch.decisions > 100 && batch.width > 6, "{} decisions", batch.decisions);
         let inputs = Inputs::new(&batch, shape, Device::Cpu)?;
         let network = Network::new(&weights, shape, Device::Cpu)?;
-        let [log_prob, entropy] = network.answers(&inputs)?;
-        let (log_prob, values) = (Vec::<f32>::try_from(log_prob)?, Vec::<f32>::try_from(network.values(&inputs)?)?);
+        let answers = network.answers(&inputs)?;
+        let log_prob = Vec::<f32>::try_from(answers.log_prob)?;
+        let values = Vec::<f32>::try_from(network.values(&inputs)?)?;
         for ((step, p), v) in memory[0].steps.iter().zip(log_prob).zip(values) {
             assert!((step.log_prob - p).abs() < 1e-5 * (1.0 + p.abs()), "{} and {p}", step.log_prob);
             assert!((step.value - f64::from(v)).abs() < 1e-5 * (1.0 + step.value.abs()), "{} and {v}", step.value);
         }
-        let entropy = Vec::<f32>::try_from(entropy)?;
+        let entropy = Vec::<f32>::try_from(answers.entropy)?;
         let most = memory[0].steps.iter().map(|s| (memory[0].legal(s).len() as f32).ln());
         assert!(entropy.iter().zip(most).all(|(&h, most)| h > 0.0 && h <= most + 1e-5));
     }
@@ -82,12 +94,10 @@ fn gradients_are_those_of_differences() -> Outcome {
         let (experience, _) = rollout(&weights, &Dl2Params::default(), 0.0)?;
         let memory = [experience];
         let inputs = Inputs::new(&batch(shape, &memory, 7), shape, Device::Cpu)?.double()?;
-        for goal in [Goal::Imitate, Goal::Reinforce { entropy: 0.1, correction: 1.0 }] {
-            compare_with_differences(&weights, 1e-4, |numbers| {
-                let network = Network::over(Tensor::from_slice(numbers).set_requires_grad(true), shape)?;
-                let (loss, _) = objective(&network, &inputs, goal, 0.2, &mut Sums::default())?;
-                loss.backward();
-                Ok((f64::try_from(&loss)?, Vec::try_from(network.weights.grad())?))
+        for goal in [Goal::Imitate, reinforce(0.1)] {
+            tests::gradient_is_that_of_differences(&weights, 1e-4, |row| {
+                let network = Network::over(row.shallow_clone(), shape)?;
+                Ok(objective(&network, &inputs, goal, &mut Sums::default())?.0)
             })?;
         }
     }
@@ -101,7 +111,7 @@ fn lost_time_adds_up_to_the_completion_times() -> Outcome {
     let workload = open(SMALL)?;
     let (experience, outcome) = rollout(&weights(2), &params, 0.0)?;
     let total: f64 = experience.steps.iter().map(|s| s.reward).sum();
-    let jobs = workload.jobs(RolloutId::new(3, 1, 1, 0).episode);
+    let jobs = workload.jobs(id().episode);
     let best: f64 = jobs.iter().map(|j| j.epochs / workload.cluster().speed.best(j.kind)).sum();
     let slots = outcome.objective().expect("completed") * jobs.len() as f64 / workload.cluster().slot_ms();
     assert!((total - (best - slots)).abs() < 1e-6 * slots, "{total}; {best} at best speed, {slots} in all");
@@ -157,8 +167,7 @@ fn surprising_decisions_are_drawn_more_often() -> Outcome {
     let params = Dl2Params { priority: 1.0, ..Dl2Params::default() };
     let (experience, _) = rollout(&weights(2), &params, 0.0)?;
     let memory = [experience];
-    let goal = Goal::Reinforce { entropy: 0.0, correction: 1.0 };
-    let mut all = update::Memory::new(&memory, goal, &params);
+    let mut all = update::Memory::new(&memory, Some(1.0), &params);
     let mut stream = Stream::new(1, "draws");
     let mut counts = vec![0.0; memory[0].steps.len()];
     for _ in 0..400 {
@@ -177,7 +186,7 @@ fn surprising_decisions_are_drawn_more_often() -> Outcome {
     };
     assert!((weighted(low) / weighted(high) - 1.0).abs() < 0.1, "{} and {}", weighted(low), weighted(high));
     // In imitation every decision comes once before any comes twice.
-    let mut even = update::Memory::new(&memory, Goal::Imitate, &params);
+    let mut even = update::Memory::new(&memory, None, &params);
     let mut seen: Vec<usize> = Vec::new();
     while seen.len() + 10 <= memory[0].steps.len() {
         seen.extend(even.draw(10, &mut stream).iter().map(|d| d.0));
@@ -200,25 +209,19 @@ fn updates_follow_the_advantage() -> Outcome {
         step.target = step.value + if step.chosen == 0 { 1.0 } else { -1.0 };
     }
     let memory = [experience];
-    let log_prob = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
+    let gain = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
         let inputs = Inputs::new(&batch(SHAPE, &memory, 1), SHAPE, Device::Cpu)?;
-        let [log_prob, _] = Network::new(weights, SHAPE, Device::Cpu)?.answers(&inputs)?;
-        Ok(f64::try_from((log_prob * &inputs.advantage).mean(Kind::Double))?)
+        let answers = Network::new(weights, SHAPE, Device::Cpu)?.answers(&inputs)?;
+        Ok(f64::try_from((answers.log_prob * &inputs.advantage).mean(Kind::Double))?)
     };
-    let before = log_prob(&weights)?;
-    let mut adam = Adam::new(weights.data.len());
-    let goal = Goal::Reinforce { entropy: 0.0, correction: 1.0 };
-    let mut update = Update { weights: &mut weights, adam: &mut adam, shape: SHAPE, device: Device::Cpu };
-    let stats = update.run(&memory, (goal, 1e-3), &params, &mut Stream::new(1, "t"))?;
-    assert!(stats.gradient > 0.0 && stats.entropy > 0.0 && stats.kl > -1e-6, "{stats:?}");
-    assert!(log_prob(&weights)? > before + 0.01, "{} after {before}", log_prob(&weights)?);
-    Ok(())
+    let frame = Frame { shape: SHAPE, params: &params, device: Device::Cpu };
+    tests::updates_follow_the_advantage(&mut weights, 1, gain, |moving, stream| {
+        frame.update((&memory, Some(1.0)), reinforce(0.0), moving, stream)
+    })
 }
 
 fn small(seed: u64) -> Dl2Params {
-    let schedule =
-        Schedule { iterations: 3, imitation: 2, validate_every: 2, validation: 2, seed, ..Schedule::default() };
-    Dl2Params { schedule, traces: 3, batch: 256, reuse: 1.0, ..Dl2Params::default() }
+    Dl2Params { schedule: tests::short(seed), traces: 3, batch: 256, reuse: 1.0, ..Dl2Params::default() }
 }
 
 /// Runs a training to its end, in one go or saved and read back before every iteration.
@@ -226,39 +229,14 @@ fn train(params: &Dl2Params, threads: usize, interrupted: bool) -> Result<Checkp
     let workloads = [open(SMALL)?, open("builtin,nodes=4,jobs=8,max=4,arrivals=poisson")?];
     let drf = sched_distill_training::policies::open(&"drf".parse()?)?;
     let lessons = Lessons::Policy(sched_distill_training::policies::open(&"optimus".parse()?)?);
-    let stop = AtomicBool::new(false);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let mut checkpoint = Checkpoint::new(random(SHAPE, params.schedule.seed));
     let trainee = Dl2Trainee::new(&workloads, ("drf", &*drf), Some(&lessons), params, SHAPE, Device::Cpu)?;
-    checkpoint = pool.install(|| {
-        let mut checkpoint = checkpoint;
-        loop {
-            let mut session = Session::new(&trainee, checkpoint, &stop)?;
-            while session.end().is_none() {
-                session.step()?;
-                if interrupted {
-                    break;
-                }
-            }
-            if session.end().is_some() {
-                return Ok::<_, TrainError>(session.checkpoint().clone());
-            }
-            checkpoint = Checkpoint::from_bytes(&session.checkpoint().to_bytes()?, &layout(SHAPE), "state".as_ref())?;
-        }
-    })?;
-    // What is left to differ is time.
-    checkpoint.seconds.clear();
-    Ok(checkpoint)
+    tests::train(&trainee, random(SHAPE, params.schedule.seed), threads, interrupted)
 }
 
 #[test]
 fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -> Outcome {
-    let params = small(4);
-    let whole = train(&params, 1, false)?;
-    assert_eq!(whole.rows.len(), 6);
-    assert_eq!(whole, train(&params, 3, false)?);
-    assert_eq!(whole, train(&params, 2, true)?);
-    assert_ne!(whole.weights, train(&small(5), 2, false)?.weights);
+    let of = |seed, threads, interrupted| train(&small(seed), threads, interrupted);
+    tests::the_same_for_any_number_of_threads_and_across_interruptions(of)?;
     Ok(())
 }
 
@@ -266,12 +244,10 @@ fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -
 fn imitation_learns_what_the_teacher_does() -> Outcome {
     let base = small(1);
     let schedule = Schedule { imitation: 15, iterations: 0, validation: 6, ..base.schedule };
-    let done = train(&Dl2Params { schedule, reuse: 4.0, ..base }, 2, false)?;
-    let loss = |i: usize| done.rows[i].update.loss;
-    assert!(loss(15) < 0.7 * loss(1), "{} after {}", loss(15), loss(1));
-    let greedy = |i: usize| done.rows[i].validation.and_then(|v| v.greedy.compared).expect("completed");
-    assert!(greedy(15) < greedy(0), "{} after {}", greedy(15), greedy(0));
-    assert!(done.rows[15].explained > 0.2, "{}", done.rows[15].explained);
+    let rows = train(&Dl2Params { schedule, reuse: 4.0, ..base }, 2, false)?.rows;
+    tests::imitation_learns(&rows, 0.7);
+    tests::schedules_better(&rows);
+    assert!(rows[15].explained > 0.2, "{}", rows[15].explained);
     Ok(())
 }
 

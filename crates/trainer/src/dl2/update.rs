@@ -8,8 +8,7 @@ use super::{
 };
 use crate::{
     Weights,
-    adam::{Adam, clip},
-    update::{Algorithm, Sums, UpdateStats, regret, shuffle, sum, total},
+    update::{Goal, Moving, Sums, UpdateStats, gradient, shuffle, step},
 };
 use rayon::prelude::*;
 use sched_distill_core::rng::Stream;
@@ -21,91 +20,72 @@ const SHARD: usize = 512;
 /// Least and greatest surprise that a priority knows, in standard deviations of all advantages.
 const SURPRISE: [f64; 2] = [0.01, 4.0];
 
-/// What the weights are moved for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Goal {
-    /// Make the recorded decisions more probable.
-    Imitate,
-    /// Make decisions that came out well more probable; the exponent makes up for priorities.
-    Reinforce { entropy: f64, correction: f64 },
-}
-
-/// What moves.
-pub(super) struct Update<'a> {
-    pub(super) weights: &'a mut Weights,
-    pub(super) adam: &'a mut Adam,
+/// The networks, apart from their weights.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a> {
     pub(super) shape: Dl2Shape,
+    pub(super) params: &'a Dl2Params,
     pub(super) device: Device,
 }
 
-impl Update<'_> {
-    /// Learns from a memory of rollouts. Every step draws decisions, those with great surprises more often; in imitation each
-    /// decision is drawn as often as any other.
+impl Frame<'_> {
+    /// Learns from a memory of rollouts. Every step draws decisions, those with great surprises more often, which an
+    /// exponent makes up for; without one, in imitation, each decision is drawn as often as any other.
     ///
     /// # Errors
     ///
     /// What libtorch fails with, e.g. for want of memory on the device.
-    pub(super) fn run(
-        &mut self,
-        memory: &[Experience],
-        (goal, rate): (Goal, f64),
-        params: &Dl2Params,
+    pub(super) fn update(
+        self,
+        (memory, correction): (&[Experience], Option<f64>),
+        goal: Goal,
+        mut moving: Moving,
         stream: &mut Stream,
     ) -> Result<UpdateStats, TchError> {
-        let mut memory_order = Memory::new(memory, goal, params);
+        let params = self.params;
+        let mut memory_order = Memory::new(memory, correction, params);
         let batch = params.batch as usize;
+        // Neither network is to be slowed down by the other.
+        let parts = [0, self.policy_len()];
         let steps = (memory_order.places.len() as f64 * params.reuse / batch as f64).ceil() as usize;
         let (mut sums, mut length) = (Sums::default(), 0.0);
         for _ in 0..steps {
             let drawn = memory_order.draw(batch, stream);
-            let shards: Vec<Shard> = drawn
-                .par_chunks(SHARD)
-                .map(|shard| {
-                    let list: Vec<(Place, f32)> =
-                        shard.iter().map(|&(i, weight)| (memory_order.places[i], weight)).collect();
-                    let batch = Batch::new(self.shape, memory, &list, memory_order.scale);
-                    self.shard(&batch, goal, params, drawn.len())
-                })
-                .collect::<Result<_, TchError>>()?;
-            let parts: Vec<_> = shards.into_iter().map(|s| (s.gradient, (s.sums, s.values))).collect();
-            let mut gradient = total(&parts);
-            // Neither network is to be slowed down by the other.
-            let (policy, value) = gradient.split_at_mut(self.policy_len());
-            length += clip(policy, params.max_gradient);
-            clip(value, params.max_gradient);
-            self.adam.step(&mut self.weights.data, &gradient, rate);
-            parts.iter().for_each(|(_, (of_part, _))| sums.add(of_part));
-            let values = parts.iter().flat_map(|(_, (_, values))| values);
-            memory_order.look_again(memory, drawn.iter().map(|d| d.0).zip(values.copied()));
+            let (gradient, values) = step(drawn.par_chunks(SHARD), &mut sums, |shard| {
+                let list: Vec<(Place, f32)> =
+                    shard.iter().map(|&(i, weight)| (memory_order.places[i], weight)).collect();
+                let batch = Batch::new(self.shape, memory, &list, memory_order.scale);
+                self.shard(moving.weights, &batch, goal, drawn.len())
+            })?;
+            length += moving.step(gradient, &parts, params.steps.max_gradient);
+            memory_order.look_again(memory, drawn.iter().map(|d| d.0).zip(values.into_iter().flatten()));
         }
         let passes = params.reuse.ceil() as u32;
         Ok(UpdateStats { gradient: length / steps.max(1) as f64, epochs: passes, ..sums.means() })
     }
 
     /// Numbers of the network that scores actions; the value network's follow them.
-    fn policy_len(&self) -> usize {
+    fn policy_len(self) -> usize {
         let shapes = self.shape.tensors();
         shapes[..shapes.len() / 2].iter().map(|(_, shape)| shape.iter().product::<usize>()).sum()
     }
 
-    fn shard(&self, batch: &Batch, goal: Goal, params: &Dl2Params, decisions: usize) -> Result<Shard, TchError> {
-        let network = Network::new(self.weights, self.shape, self.device)?;
+    /// Gradient and figures of one shard, and what the value network said of each decision; `decisions` is the number
+    /// in the whole step.
+    fn shard(
+        self,
+        weights: &Weights,
+        batch: &Batch,
+        goal: Goal,
+        decisions: usize,
+    ) -> Result<(Vec<f32>, Sums, Vec<f32>), TchError> {
+        let network = Network::new(weights, self.shape, self.device)?;
         let inputs = Inputs::new(batch, self.shape, self.device)?;
         let mut sums = Sums { decisions: batch.decisions as f64, ..Sums::default() };
-        let (objective, values) = objective(&network, &inputs, goal, params.clip, &mut sums)?;
-        objective.f_div_scalar(decisions as f64)?.f_backward()?;
-        let gradient = network.weights.f_grad()?.f_to_device(Device::Cpu)?;
-        let values = values.f_detach()?.f_to_device(Device::Cpu)?;
-        Ok(Shard { gradient: Vec::<f32>::try_from(gradient)?, sums, values: Vec::<f32>::try_from(values)? })
+        let (objective, values) = objective(&network, &inputs, goal, &mut sums)?;
+        let gradient = gradient(&objective, decisions as i64, &network.weights)?;
+        Ok((gradient, sums, Vec::<f32>::try_from(values.f_detach()?.f_to_device(Device::Cpu)?)?))
     }
-}
-
-/// What comes of some decisions of a step.
-struct Shard {
-    gradient: Vec<f32>,
-    sums: Sums,
-    /// What the value network said of each decision.
-    values: Vec<f32>,
 }
 
 /// What is to become small, summed over the decisions, and the values of their states; adds its figures to `sums`.
@@ -113,25 +93,13 @@ pub(super) fn objective(
     network: &Network,
     inputs: &Inputs,
     goal: Goal,
-    clip: f64,
     sums: &mut Sums,
 ) -> Result<(Tensor, Tensor), TchError> {
-    let [log_prob, entropy] = network.answers(inputs)?;
+    let losses = goal.losses(&network.answers(inputs)?, (&inputs.old, &inputs.advantage), sums)?;
     let values = network.values(inputs)?;
-    let loss = match goal {
-        Goal::Imitate => log_prob.f_neg()?,
-        Goal::Reinforce { .. } => regret(Algorithm::Ppo, clip, (&log_prob, &inputs.old, &inputs.advantage), sums)?,
-    };
-    sums.loss += sum(&loss)?;
-    sums.entropy += sum(&entropy)?;
-    let objective = match goal {
-        Goal::Reinforce { entropy: weight, .. } => loss.f_sub(&entropy.f_mul_scalar(weight)?)?,
-        Goal::Imitate => loss,
-    };
     let error = values.f_sub(&inputs.worth)?.f_square()?;
-    let objective = objective.f_add(&error)?.f_mul(&inputs.weight)?;
-    let kind = objective.kind();
-    Ok((objective.f_sum(kind)?, values))
+    let losses = losses.f_add(&error)?.f_mul(&inputs.weight)?;
+    Ok((losses.f_sum(losses.kind())?, values))
 }
 
 /// The decisions of some rollouts with their priorities (T. Schaul et al., *Prioritized Experience Replay*, ICLR 2016).
@@ -147,15 +115,13 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(memory: &[Experience], goal: Goal, params: &Dl2Params) -> Self {
+    /// With an exponent that makes up for priorities; without one all are alike.
+    pub(super) fn new(memory: &[Experience], correction: Option<f64>, params: &Dl2Params) -> Self {
         let steps = || memory.iter().flat_map(|e| &e.steps);
         let places = memory.iter().enumerate().flat_map(|(r, e)| (0..e.steps.len()).map(move |s| (r as u32, s as u32)));
         let squares: f64 = steps().map(|s| (s.target - s.value).powi(2)).sum();
         let scale = (squares / steps().count().max(1) as f64).sqrt().max(1e-6);
-        let (exponent, correction) = match goal {
-            Goal::Reinforce { correction, .. } => (params.priority, correction),
-            Goal::Imitate => (0.0, 0.0),
-        };
+        let (exponent, correction) = correction.map_or((0.0, 0.0), |correction| (params.priority, correction));
         let priority = |s: &super::experience::Step| surprise((s.target - s.value) / scale).powf(exponent);
         let priorities = (exponent > 0.0).then(|| steps().map(priority).collect());
         Self { places: places.collect(), priorities, order: Vec::new(), exponent, correction, scale }

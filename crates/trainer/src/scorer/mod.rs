@@ -20,7 +20,8 @@ use super::{
     Examine, IterationRow, Layout, ParamError, Phase, Schedule, TrainError, Trainee, Weights,
     adam::Adam,
     returns::advantages,
-    session::{RolloutId, check_device, episodes, parallel},
+    session::{check_device, episodes, parallel, turn, update_stream},
+    update::Moving,
 };
 use batch::Findings;
 use sched_distill_core::{
@@ -30,15 +31,11 @@ use sched_distill_core::{
         NeuralError,
         scorer::{ScorerShape, ScorerWeights},
     },
-    rng::{Stream, hash},
 };
-use sched_distill_judge::practice::{AnyGround, Clock, Moment, Practice, Survey, Turn, Validation};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use sched_distill_judge::practice::{AnyGround, Clock, Moment, Practice, Survey, Validation};
+use std::sync::{Arc, atomic::AtomicBool};
 use tch::Device;
-use update::{Frame, Goal};
+use update::Frame;
 
 /// The tensors of a network for a feature set.
 #[must_use]
@@ -81,7 +78,7 @@ impl<'a> ScorerTrainee<'a> {
         params.check()?;
         ParamError::lists(ground.workloads(), ground.has_lessons(), &params.schedule)?;
         check_device(device)?;
-        let (discount, _) = params.returns.rates();
+        let (discount, _) = params.gradient.returns.rates();
         let clock = Clock { unit_ms: survey.stay_ms, cost: survey.cost, discount };
         Ok(Self { ground, params, clock, device })
     }
@@ -91,28 +88,11 @@ impl<'a> ScorerTrainee<'a> {
     }
 
     /// Practice episodes of an iteration; the network's own come in groups of one job sequence.
-    fn practise(
-        &self,
-        (iteration, phase): (u32, Phase),
-        weights: &Weights,
-        stop: &AtomicBool,
-    ) -> Result<Vec<Practice>, TrainError> {
-        let (each, count) = (self.params.rollouts, self.params.sequences * self.params.rollouts);
-        let weights = network(weights)?;
-        let imitates = phase == Phase::Imitation;
-        parallel(count, stop, |i| {
-            // As many numbers for an iteration as it may have sequences, whether it imitates or not. Who schedules in a warm start
-            // changes from one to the next, so that workloads change with every other.
-            let sequence = if imitates { i } else { i / each };
-            let (workloads, which) =
-                if imitates { (count.div_ceil(2), i / 2) } else { (self.params.sequences, sequence) };
-            let workload = (iteration - 1).wrapping_mul(workloads).wrapping_add(which);
-            let episode = (iteration - 1).wrapping_mul(count).wrapping_add(sequence);
-            let id = RolloutId::new(self.params.schedule.seed, episode, iteration, i);
-            // At first the network would only show states that nobody gets into.
-            let taught = imitates.then_some(i % 2 == 0 || iteration == 1);
-            let turn = Turn { taught, workload, episode: id.episode, draws: id.draws };
-            Ok(self.ground.play(&weights, turn, self.clock)?)
+    fn practise(&self, which: (u32, Phase), weights: &Weights, stop: &AtomicBool) -> Result<Vec<Practice>, TrainError> {
+        let (sequences, each) = (self.params.gradient.sequences, self.params.gradient.rollouts);
+        let (seed, weights) = (self.params.schedule.seed, network(weights)?);
+        parallel(sequences * each, stop, |i| {
+            Ok(self.ground.play(&weights, turn(seed, which, (sequences, each), i), self.clock)?)
         })
     }
 
@@ -124,9 +104,8 @@ impl<'a> ScorerTrainee<'a> {
             pairs.map(|(step, &estimate)| Moment { estimate, ..step.moment }).collect()
         };
         let moments: Vec<Vec<Moment>> = practice.iter().zip(&values).map(moments).collect();
-        let (sequences, each) = (self.params.sequences as usize, self.params.rollouts as usize);
-        let groups: Vec<_> = (0..sequences).map(|s| s * each..(s + 1) * each).collect();
-        let found = advantages(&moments, &groups, self.params.returns, self.params.blame);
+        let gradient = &self.params.gradient;
+        let found = advantages(&moments, &gradient.groups(), gradient.returns, self.params.blame);
         Ok((Findings { advantages: found.scaled, worths: found.lessons }, found.explained))
     }
 }
@@ -158,24 +137,16 @@ impl Trainee for ScorerTrainee<'_> {
         let practice = self.practise((iteration, phase), weights, stop)?;
         let came = practice.iter().filter_map(|e| Some((e.steps.len(), e.outcome.as_ref()?)));
         let mut row = IterationRow::new(iteration, phase).with_rollouts(came);
-        let (goal, findings) = if phase == Phase::Reinforcement {
-            let (findings, explained) = self.findings(weights, &practice)?;
-            let share = params.schedule.share(iteration);
+        let goal = params.steps.goal(params.gradient.algorithm, &params.schedule, &mut row);
+        let mut findings = None;
+        if phase == Phase::Reinforcement {
+            let (found, explained) = self.findings(weights, &practice)?;
             row.explained = explained;
-            row.entropy_weight = params.entropy.at(share);
-            row.learning_rate = params.learning_rate.at(share);
-            let goal = Goal::Reinforce { algorithm: params.algorithm, clip: params.clip, entropy: row.entropy_weight };
-            (goal, Some(findings))
-        } else {
-            row.learning_rate = params.imitation_rate;
-            (Goal::Imitate, None)
-        };
-        if stop.load(Ordering::Relaxed) {
-            return Err(TrainError::Interrupted);
+            findings = Some(found);
         }
-        let mut stream = Stream::new(hash(&[params.schedule.seed, u64::from(iteration)]), "update");
-        let learned = (&practice[..], findings.as_ref());
-        row.update = self.frame().update(learned, (weights, adam), (goal, row.learning_rate), &mut stream)?;
+        let mut stream = update_stream(&params.schedule, iteration, stop)?;
+        let moving = Moving { weights, adam, rate: row.learning_rate };
+        row.update = self.frame().update((&practice, findings.as_ref()), goal, moving, &mut stream)?;
         Ok(row)
     }
 }

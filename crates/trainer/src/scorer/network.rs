@@ -3,7 +3,8 @@
 use super::batch::{Batch, LevelBatch};
 use crate::{
     Weights,
-    libtorch::{Layer, Table, entropy, floats, layers, linear, places},
+    libtorch::{Layer, Table, entropy, floats, layers, linear, places, row},
+    update::Answers,
 };
 use sched_distill_core::{level::FeatureSet, network::scorer::ScorerShape};
 use tch::{Device, Kind, TchError, Tensor};
@@ -43,14 +44,6 @@ pub(super) struct LevelInputs {
     decision: Tensor,
     above: Tensor,
     choices: i64,
-}
-
-/// What the network says about a batch, one entry per decision.
-pub(super) struct Answers {
-    /// Log-probability of the decision to learn from.
-    pub(super) log_prob: Tensor,
-    /// Entropy of the distributions along its path.
-    pub(super) entropy: Tensor,
 }
 
 impl Inputs {
@@ -96,8 +89,7 @@ impl Network {
         shape: ScorerShape,
         device: Device,
     ) -> Result<Self, TchError> {
-        let row = Tensor::f_from_slice(&weights.data)?.f_to_device(device)?.f_set_requires_grad(true)?;
-        Self::over(row, set, shape)
+        Self::over(row(&weights.data, device)?, set, shape)
     }
 
     /// The network over a row of weights, of whatever precision.

@@ -1,16 +1,15 @@
 //! What a training of a scorer may be told.
 
 use crate::{
-    Algorithm, Returns,
+    PolicyGradient, Returns, Steps,
     schedule::{ParamError, Ramp, Schedule},
 };
 use sched_distill_core::network::scorer::ScorerShape;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// All numbers of a training. Same numbers, seed, workloads and files: same bits. Time is counted in stays: the mean time of a job in
 /// the system in the first training episodes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScorerParams {
     /// How long, and how it is looked at.
     pub schedule: Schedule,
@@ -18,32 +17,14 @@ pub struct ScorerParams {
     pub shape: ScorerShape,
     /// Episodes of each workload by which features are standardised and stays are measured.
     pub survey: u32,
-    /// How gradients are made.
-    pub algorithm: Algorithm,
-    /// Job sequences per iteration; each is new.
-    pub sequences: u32,
-    /// Rollouts per job sequence; at least 2, since they are each other's baseline.
-    pub rollouts: u32,
-    /// Which costs count, per stay.
-    pub returns: Returns,
+    /// How far weights are moved at once.
+    #[serde(flatten)]
+    pub steps: Steps,
+    /// How gradients are made. Time is counted in stays.
+    #[serde(flatten)]
+    pub gradient: PolicyGradient,
     /// What is left of the blame for later surprises with each decision in between; in `0..=1`.
     pub blame: f64,
-    /// Step of Adam.
-    pub learning_rate: Ramp,
-    /// Weight of the entropy of a decision in the objective, nats.
-    pub entropy: Ramp,
-    /// Passes over the rollouts (PPO).
-    pub epochs: u32,
-    /// Steps per pass (PPO).
-    pub minibatches: u32,
-    /// How far the ratio of probabilities may go from 1 (PPO).
-    pub clip: f64,
-    /// Passes stop once the policy has moved this far, Kullback–Leibler divergence in nats (PPO).
-    pub max_kl: f64,
-    /// Longest gradient.
-    pub max_gradient: f64,
-    /// Step of Adam in imitation.
-    pub imitation_rate: f64,
 }
 
 impl Default for ScorerParams {
@@ -52,19 +33,12 @@ impl Default for ScorerParams {
             schedule: Schedule { iterations: 200, anneal: 200, ..Schedule::default() },
             shape: ScorerShape::default(),
             survey: 8,
-            algorithm: Algorithm::Ppo,
-            sequences: 4,
-            rollouts: 4,
-            returns: Returns::Discounted { rate: 0.2, trace: 1.0 },
+            steps: Steps { learning_rate: Ramp { from: 3e-3, to: 1e-4 }, ..Steps::default() },
+            gradient: PolicyGradient {
+                returns: Returns::Discounted { rate: 0.2, trace: 1.0 },
+                ..PolicyGradient::default()
+            },
             blame: 1.0,
-            learning_rate: Ramp { from: 3e-3, to: 1e-4 },
-            entropy: Ramp { from: 0.01, to: 0.0 },
-            epochs: 3,
-            minibatches: 4,
-            clip: 0.2,
-            max_kl: 0.03,
-            max_gradient: 0.5,
-            imitation_rate: 3e-3,
         }
     }
 }
@@ -84,25 +58,9 @@ impl ScorerParams {
                 allowed: "a multiple of 16 up to 1024, and 1 to 8",
             });
         }
-        for (name, n) in [("survey", self.survey), ("epochs", self.epochs), ("minibatches", self.minibatches)] {
-            ParamError::positive(name, n)?;
-        }
-        ParamError::rollouts(self.sequences, self.rollouts)?;
-        let (rate, trace) = self.returns.rates();
-        for (name, v) in [
-            ("discount", rate),
-            ("trace-decay", trace),
-            ("learning-rate", self.learning_rate.from),
-            ("learning-rate", self.learning_rate.to),
-            ("entropy", self.entropy.from),
-            ("entropy", self.entropy.to),
-            ("warm-start-rate", self.imitation_rate),
-        ] {
-            ParamError::not_negative(name, v)?;
-        }
-        for (name, v) in [("clip", self.clip), ("max-kl", self.max_kl), ("max-gradient", self.max_gradient)] {
-            ParamError::above_zero(name, v)?;
-        }
+        ParamError::positive("survey", self.survey)?;
+        self.steps.check()?;
+        self.gradient.check()?;
         ParamError::share("blame", self.blame)
     }
 }
@@ -110,6 +68,7 @@ impl ScorerParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn ranges_are_checked_by_name() {
@@ -120,13 +79,28 @@ mod tests {
             params.check().err().map(|e| e.to_string()).unwrap_or_default()
         };
         assert_eq!(error(&|p| p.survey = 0), "survey must be at least 1, got 0");
-        assert_eq!(error(&|p| p.rollouts = 1), "rollouts must be at least 2, as they are each other's baseline, got 1");
-        let many = error(&|p| (p.sequences, p.rollouts) = (65_536, 65_536));
-        assert_eq!(many, "sequences × rollouts must be at most 1000000, got 4294967296");
+        assert_eq!(error(&|p| p.steps.max_gradient = 0.0), "max-gradient must be a finite number above 0, got 0");
+        assert_eq!(error(&|p| p.gradient.minibatches = 0), "minibatches must be at least 1, got 0");
         assert_eq!(error(&|p| p.blame = 1.5), "blame must be within 0 to 1, got 1.5");
         assert_eq!(
             error(&|p| p.shape.width = 20),
             "width and depth must be a multiple of 16 up to 1024, and 1 to 8, got 20 and 2"
         );
+    }
+
+    /// A training goes on if its plan is the same JSON as when it began.
+    #[test]
+    fn plans_are_what_they_were() {
+        let plan = json!({
+            "schedule": {
+                "imitation": 0, "iterations": 200, "anneal": 200, "validate_every": 10, "validation": 50,
+                "judge": "both", "patience": 0, "seed": 0
+            },
+            "shape": {"width": 32, "depth": 2}, "survey": 8, "algorithm": "ppo", "sequences": 4, "rollouts": 4,
+            "returns": {"discounted": {"rate": 0.2, "trace": 1.0}}, "blame": 1.0,
+            "learning_rate": {"from": 0.003, "to": 0.0001}, "entropy": {"from": 0.01, "to": 0.0}, "epochs": 3,
+            "minibatches": 4, "clip": 0.2, "max_kl": 0.03, "max_gradient": 0.5, "imitation_rate": 0.003
+        });
+        assert_eq!(json!(ScorerParams::default()), plan);
     }
 }

@@ -3,24 +3,27 @@
 use super::{
     batch::{Batch, Place},
     network::{Inputs, Network},
-    update::{Frame, Goal, objective},
+    update::{Frame, objective},
     *,
 };
-use crate::{Algorithm, Checkpoint, Returns, Session, libtorch::compare_with_differences, update::Sums};
+use crate::{
+    Algorithm, Checkpoint, PolicyGradient, Returns,
+    tests::{self, Outcome},
+    update::{Goal, Sums},
+};
 use sched_distill_core::{
-    rng::{EpisodeId, Split},
+    rng::{EpisodeId, Split, Stream},
     simulation::Simulated,
 };
 use sched_distill_dag::Dag;
+use sched_distill_judge::practice::Turn;
 use sched_distill_pipeline::{Entry, PracticeParams, practice};
 use sched_distill_trace::{
     Shard, Trace,
     recorder::{RecordRequest, record},
 };
 use sched_distill_training::Training;
-use tch::{Kind, Tensor};
-
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+use tch::Kind;
 
 static DAG: Entry<Dag> = Entry {
     teacher: sched_distill_dag::policies::TEACHER,
@@ -58,19 +61,10 @@ fn ground<S: Simulated>(
 }
 
 fn small(seed: u64) -> ScorerParams {
-    let schedule =
-        Schedule { iterations: 3, imitation: 2, validate_every: 2, validation: 2, seed, ..Schedule::default() };
+    let usual = ScorerParams::default();
+    let gradient = PolicyGradient { sequences: 2, rollouts: 2, epochs: 2, minibatches: 2, ..usual.gradient };
     let shape = ScorerShape { width: 16, depth: 2 };
-    ScorerParams {
-        schedule,
-        shape,
-        survey: 2,
-        sequences: 2,
-        rollouts: 2,
-        epochs: 2,
-        minibatches: 2,
-        ..ScorerParams::default()
-    }
+    ScorerParams { schedule: tests::short(seed), shape, survey: 2, gradient, ..usual }
 }
 
 /// Weights with biases, so that every number matters.
@@ -156,15 +150,12 @@ fn gradients_are_those_of_differences() -> Outcome {
         let inputs = Inputs::new(&batch, set, Device::Cpu)?.double()?;
         let reinforce = Goal::Reinforce { algorithm: Algorithm::Reinforce, clip: 0.2, entropy: 0.1 };
         for goal in [Goal::Imitate, PPO, reinforce] {
-            compare_with_differences(&weights, 1e-5, |numbers| {
-                let network = Network::over(Tensor::from_slice(numbers).set_requires_grad(true), set, shape)?;
-                let loss = objective(&network, &inputs, goal, &mut Sums::default())?;
-                loss.backward();
-                let gradient = Vec::<f64>::try_from(network.weights.grad())?;
-                let norms: usize = 2 * set.levels.iter().map(|level| level.features.len()).sum::<usize>();
-                assert!(gradient[..norms].iter().all(|&g| g == 0.0), "means and scales are not learned");
-                Ok((f64::try_from(&loss)?, gradient))
+            let gradient = tests::gradient_is_that_of_differences(&weights, 1e-5, |row| {
+                let network = Network::over(row.shallow_clone(), set, shape)?;
+                objective(&network, &inputs, goal, &mut Sums::default())
             })?;
+            let norms: usize = 2 * set.levels.iter().map(|level| level.features.len()).sum::<usize>();
+            assert!(gradient[..norms].iter().all(|&g| g == 0.0), "means and scales are not learned");
         }
     }
     Ok(())
@@ -195,7 +186,8 @@ fn costs_add_up_to_the_objective() -> Outcome {
 fn updates_follow_the_advantage() -> Outcome {
     for ground in grounds()? {
         for algorithm in [Algorithm::Ppo, Algorithm::Reinforce] {
-            let params = ScorerParams { algorithm, minibatches: 4, epochs: 3, ..small(2) };
+            let mut params = small(2);
+            (params.gradient.minibatches, params.gradient.epochs) = (4, 3);
             let mut weights = weights(&*ground, &params)?;
             let episodes = own(&*ground, &weights, 2)?;
             // Let the first candidate of the first level be good.
@@ -207,23 +199,22 @@ fn updates_follow_the_advantage() -> Outcome {
             let findings = Findings { advantages: episodes.iter().map(first).collect(), worths };
             let frame = Frame { set: ground.feature_set(), params: &params, device: Device::Cpu };
             let batch = Batch::new(&episodes, Some(&findings), &places(&episodes, usize::MAX));
-            let figures = |weights: &Weights| -> Result<[f64; 2], Box<dyn std::error::Error>> {
-                let inputs = Inputs::new(&batch, frame.set, Device::Cpu)?;
-                let network = Network::new(weights, frame.set, params.shape, Device::Cpu)?;
-                let gain = (network.answers(&inputs)?.log_prob * &inputs.advantage).mean(Kind::Double);
-                let error = (network.values(&inputs)? - &inputs.worth).square().mean(Kind::Double);
-                Ok([f64::try_from(gain)?, f64::try_from(error)?])
+            let inputs = Inputs::new(&batch, frame.set, Device::Cpu)?;
+            let network = |weights: &Weights| Network::new(weights, frame.set, params.shape, Device::Cpu);
+            let gain = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
+                let answers = network(weights)?.answers(&inputs)?;
+                Ok(f64::try_from((answers.log_prob * &inputs.advantage).mean(Kind::Double))?)
             };
-            let before = figures(&weights)?;
-            let mut adam = Adam::new(weights.data.len());
+            let error = |weights: &Weights| -> Result<f64, Box<dyn std::error::Error>> {
+                let error = (network(weights)?.values(&inputs)? - &inputs.worth).square();
+                Ok(f64::try_from(error.mean(Kind::Double))?)
+            };
+            let before = error(&weights)?;
             let goal = Goal::Reinforce { algorithm, clip: 0.2, entropy: 0.0 };
-            for i in 0..6 {
-                let learned = (&episodes[..], Some(&findings));
-                let stats = frame.update(learned, (&mut weights, &mut adam), (goal, 1e-3), &mut Stream::new(i, "t"))?;
-                assert!(stats.gradient > 0.0 && stats.entropy > 0.0 && stats.kl > -1e-6, "{stats:?}");
-            }
-            let after = figures(&weights)?;
-            assert!(after[0] > before[0] + 0.01 && after[1] < before[1], "{algorithm:?}: {before:?} {after:?}");
+            tests::updates_follow_the_advantage(&mut weights, 6, gain, |moving, stream| {
+                frame.update((&episodes, Some(&findings)), goal, moving, stream)
+            })?;
+            assert!(error(&weights)? < before, "{algorithm:?}: {} after {before}", error(&weights)?);
         }
     }
     Ok(())
@@ -236,45 +227,21 @@ fn train(
     threads: usize,
     interrupted: bool,
 ) -> Result<Checkpoint, Box<dyn std::error::Error>> {
-    let stop = AtomicBool::new(false);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let mut checkpoint = pool.install(|| {
-        let survey = ground.survey(params.schedule.seed, params.survey, &stop)?;
-        let set = ground.feature_set();
-        let trainee = ScorerTrainee::new(ground, &survey, params, Device::Cpu)?;
-        let mut checkpoint = Checkpoint::new(random(set, params.shape, params.schedule.seed, &survey));
-        loop {
-            let mut session = Session::new(&trainee, checkpoint, &stop)?;
-            while session.end().is_none() {
-                session.step()?;
-                if interrupted {
-                    break;
-                }
-            }
-            if session.end().is_some() {
-                return Ok::<_, TrainError>(session.checkpoint().clone());
-            }
-            let bytes = session.checkpoint().to_bytes()?;
-            checkpoint = Checkpoint::from_bytes(&bytes, &layout(set, params.shape), "state".as_ref())?;
-        }
-    })?;
-    // What is left to differ is time.
-    checkpoint.seconds.clear();
-    Ok(checkpoint)
+    let (seed, stop) = (params.schedule.seed, AtomicBool::new(false));
+    let survey = tests::pool(threads)?.install(|| ground.survey(seed, params.survey, &stop))?;
+    let trainee = ScorerTrainee::new(ground, &survey, params, Device::Cpu)?;
+    tests::train(&trainee, random(ground.feature_set(), params.shape, seed, &survey), threads, interrupted)
 }
 
 #[test]
 fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -> Outcome {
     for ground in grounds()? {
-        for returns in [small(4).returns, Returns::Average { trace: 1.0 }] {
-            let params = ScorerParams { returns, blame: 0.9, ..small(4) };
-            let whole = train(&*ground, &params, 1, false)?;
-            assert_eq!(whole.rows.len(), 6);
-            assert!(whole.rows.iter().all(|row| row.decisions > 0 || row.iteration == 0));
-            assert_eq!(whole, train(&*ground, &params, 2, false)?);
-            assert_eq!(whole, train(&*ground, &params, 3, false)?);
-            assert_eq!(whole, train(&*ground, &params, 2, true)?);
-            assert_ne!(whole.weights, train(&*ground, &small(5), 2, false)?.weights);
+        for returns in [ScorerParams::default().gradient.returns, Returns::Average { trace: 1.0 }] {
+            tests::the_same_for_any_number_of_threads_and_across_interruptions(|seed, threads, interrupted| {
+                let mut params = ScorerParams { blame: 0.9, ..small(seed) };
+                params.gradient.returns = returns;
+                train(&*ground, &params, threads, interrupted)
+            })?;
         }
     }
     Ok(())
@@ -283,15 +250,12 @@ fn trainings_are_the_same_for_any_number_of_threads_and_across_interruptions() -
 #[test]
 fn imitation_learns_what_the_teacher_does() -> Outcome {
     for ground in grounds()? {
-        let base = small(1);
-        let schedule = Schedule { imitation: 12, iterations: 0, validation: 4, ..base.schedule };
-        let done = train(&*ground, &ScorerParams { schedule, epochs: 4, ..base }, 2, false)?;
-        let loss = |i: usize| done.rows[i].update.loss;
-        assert!(loss(12) < 0.6 * loss(1), "{} after {}", loss(12), loss(1));
-        let greedy = |i: usize| done.rows[i].validation.and_then(|v| v.greedy.compared);
-        // Without a figure it would be as bad as can be.
-        let (first, last) = (greedy(0).unwrap_or(f64::INFINITY), greedy(12).expect("completed"));
-        assert!(last < first, "{last} after {first}");
+        let mut params = small(1);
+        params.schedule = Schedule { imitation: 12, iterations: 0, validation: 4, ..params.schedule };
+        params.gradient.epochs = 4;
+        let rows = train(&*ground, &params, 2, false)?.rows;
+        tests::imitation_learns(&rows, 0.6);
+        tests::schedules_better(&rows);
     }
     Ok(())
 }
@@ -354,14 +318,7 @@ fn attributions_add_up() -> Outcome {
     record(&trace, &request, &(), &AtomicBool::new(false))?;
     let trace = Trace::open(&trace)?;
     let found = scorer_gradients(&weights.to_tensors(), &trace, 12, &AtomicBool::new(false))?;
-    assert!((10..=12).contains(&found.decisions) && found.gap <= 0.01, "{found:?}");
-    assert_eq!(found.questions.len(), 3);
-    for q in &found.questions {
-        let sum: f64 = q.inputs.iter().map(|i| i.mean).sum();
-        let difference = q.log_prob - q.baseline;
-        assert!((sum - difference).abs() <= 0.01 * difference.abs().max(0.05), "{}: {sum}, {difference}", q.question);
-        assert!(q.inputs.windows(2).all(|w| w[0].size >= w[1].size));
-    }
+    tests::attributions_add_up(&found, 3);
     let of = |level: usize| found.questions[level].inputs.iter().map(|i| i.of.as_str()).collect::<Vec<_>>();
     assert!(of(0).contains(&"other candidates") && !of(0).contains(&"levels above"));
     assert!(of(1).contains(&"levels above") && of(2).contains(&"levels above"));
