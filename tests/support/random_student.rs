@@ -87,7 +87,7 @@ impl Scenario for Given {
         feature_set,
         words: Words::default,
         figures: &[],
-        catalogue: Catalogue { guards: &[], orders: &[], borders: &[], terms: &[], rules: &[] },
+        catalogue: Catalogue::EMPTY,
         lane: "",
         part: "",
         parts: &[],
