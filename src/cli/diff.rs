@@ -1,7 +1,7 @@
 //! `distill diff`: how two students differ, in structure, in what they choose, and in how they schedule.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::{EpisodeArgs, closed_loops, workload_or_own},
     inputs::Inputs,
     output::Output,

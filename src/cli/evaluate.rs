@@ -1,10 +1,10 @@
 //! `distill evaluate`: how faithful is a student, and how well does it schedule?
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::{EpisodeArgs, Shown, WorkloadArgs, unless_failed},
     disagreement::print_regions,
-    files::{check_output, command, files_of, replace},
+    files::{check_output, files_of, replace},
     inputs::Inputs,
     output::Output,
     progress::Watched,
@@ -119,7 +119,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     let selection = args.selection.as_deref().map(|path| common.trace(path)).transpose()?;
     let run = match &args.run {
         Some(dir) => {
-            let visit_command = command();
+            let visit_command = common.command_line();
             let traces = selection.iter().chain(&trace);
             Some(RunDir::enter(dir, &student, traces, common.visit(&student, &visit_command))?)
         }

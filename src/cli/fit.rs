@@ -1,10 +1,10 @@
 //! `distill fit`: from a trace to a student.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::beside_teacher,
     evaluate::print_fidelity,
-    files::{check_output, command, other_content, replace, shown},
+    files::{check_output, other_content, replace, shown},
     front::{gate, size},
     inputs::Inputs,
     output::Output,
@@ -307,7 +307,7 @@ pub(super) fn run(args: &FitArgs, common: &Common, output: &mut Output) -> Resul
     }
     if let Some(dir) = &args.run {
         let traces = traces.iter().chain(&validation_trace);
-        RunDir::enter(dir, &student, traces, common.visit(&student, &command()))?;
+        RunDir::enter(dir, &student, traces, common.visit(&student, &common.command_line()))?;
     }
     let mut table = Table::new(&["level", "model", "size", "temperature"]);
     for level in &student.levels {

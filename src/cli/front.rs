@@ -1,9 +1,9 @@
 //! `distill front`: how much fidelity does a given size buy, and which model gives it?
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::beside_teacher,
-    files::{check_folder, command, shown, write_json},
+    files::{check_folder, shown, write_json},
     fit::{learner, learner_help, structure},
     inputs::Inputs,
     output::Output,
@@ -159,7 +159,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     // As a value, so that fields come in the order of their names.
     let whole = serde_json::to_value(&whole).context("cannot write the front as JSON")?;
     write_json(&args.output.join("front.json"), &whole)?;
-    RunDir::note_command(&args.output, &command())?;
+    RunDir::note_command(&args.output, &common.command_line())?;
     output.json("front", &whole)?;
     Ok(Verdict::Done)
 }

@@ -1,7 +1,7 @@
 //! `distill identify`: which known heuristic does the teacher act like, and where does it depart from it?
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     files::{check_output, replace},
     inputs::Inputs,
     output::Output,

@@ -1,7 +1,7 @@
 //! `distill loop`: fit, let the student drive, have the teacher label, fit again.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     files::{check_folder, check_none_within, files_of, shown},
     fit::FitOptions,
     inputs::Inputs,

@@ -1,8 +1,8 @@
 //! `distill patch`: an operator's edit, priced before it is written.
 
 use super::{
-    Common, Verdict,
     augmented::print_edits,
+    common::{Common, Verdict},
     compare::{EpisodeArgs, workload_or_own},
     diff::{departing, print_fidelity_change, side_by_side},
     files::{check_output, replace, shown},

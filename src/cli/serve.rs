@@ -1,7 +1,13 @@
 //! `distill serve`: a policy that answers cluster states, over a pipe or a socket.
 
 use super::{
-    Common, Verdict, files::shown, inputs::Inputs, interrupt, interrupt::STOP, output::Output, parts::count,
+    common::{Common, Verdict},
+    files::shown,
+    inputs::Inputs,
+    interrupt,
+    interrupt::STOP,
+    output::Output,
+    parts::count,
     progress::Watched,
 };
 use crate::{
@@ -124,6 +130,7 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
         patience: PATIENCE,
     };
     let notes = output.notes();
+    let pipes = (Box::new(UntilStopped) as _, Box::new(output.stdout()) as _);
     let watched = Watched::new(output);
     let mut said = Ok(());
     let mut started = |addresses: &[Address]| {
@@ -136,7 +143,6 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
             said = output.json("listening", &json!({"addresses": listening}));
         }
     };
-    let pipes = (Box::new(UntilStopped) as _, Box::new(io::stdout()) as _);
     let served = scenario.serve(&params, pipes, &mut started, watched.caller())?;
     said?;
     notes.note(summary(&served, common.verbose > 0));

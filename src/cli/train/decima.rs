@@ -2,7 +2,11 @@
 
 use super::{AlgorithmArg, ReturnsArg, RunArgs, ends, ramp, train};
 use crate::{
-    cli::{Common, Verdict, inputs::Inputs, output::Output},
+    cli::{
+        common::{Common, Verdict},
+        inputs::Inputs,
+        output::Output,
+    },
     dag::Dag,
     practice::AnyGround as _,
     trainer::{

@@ -2,7 +2,11 @@
 
 use super::{RunArgs, ends, ramp, train};
 use crate::{
-    cli::{Common, Verdict, inputs::Inputs, output::Output},
+    cli::{
+        common::{Common, Verdict},
+        inputs::Inputs,
+        output::Output,
+    },
     practice::AnyGround as _,
     trainer::{
         Schedule, Weights,

@@ -2,7 +2,12 @@
 
 use super::{AlgorithmArg, ReturnsArg, RunArgs, ends, ramp, stopped, train};
 use crate::{
-    cli::{Common, STOP, Verdict, inputs::Inputs, output::Output},
+    cli::{
+        common::{Common, Verdict},
+        inputs::Inputs,
+        interrupt::STOP,
+        output::Output,
+    },
     network::{
         Tensors,
         scorer::{ScorerShape, ScorerWeights},
