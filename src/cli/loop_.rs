@@ -3,7 +3,7 @@
 use super::{
     common::{Common, Verdict},
     files::{check_folder, check_none_within, files_of, shown},
-    fit::FitOptions,
+    fit_options::FitOptions,
     inputs::Inputs,
     output::Output,
     progress::Watched,

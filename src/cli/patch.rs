@@ -3,10 +3,10 @@
 use super::{
     augmented::print_edits,
     common::{Common, Verdict},
-    compare::{EpisodeArgs, workload_or_own},
-    diff::{departing, print_fidelity_change, side_by_side},
+    compare::{EpisodeArgs, departing, side_by_side, workload_or_own},
+    fidelity::print_fidelity_change,
     files::{check_output, replace, shown},
-    fit::structure,
+    fit_options::structure,
     inputs::Inputs,
     output::Output,
 };

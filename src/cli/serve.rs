@@ -112,9 +112,6 @@ impl ServeArgs {
     }
 }
 
-/// Where to listen, in commands that say what to type next.
-pub(super) const SOCKET: &str = if cfg!(unix) { "unix:distill.sock" } else { "tcp:127.0.0.1:7400" };
-
 pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let scenario = common.scenario_of_policy(&args.policy)?;
     interrupt::be_patient(PATIENCE + Duration::from_secs(10));
