@@ -203,6 +203,7 @@ const ORDER: [(&str, &[&str]); 11] = [
 /// What commands of the program share, in order; each may import those before it. All other modules of `src/cli` are commands, and import
 /// nothing but these.
 const SHARED: &[&str] = &[
+    "advice",
     "host",
     "interrupt",
     "memory",

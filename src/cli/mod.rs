@@ -1,5 +1,6 @@
 //! The command line: one file per command, and what they share.
 
+mod advice;
 mod attack;
 mod augment;
 mod augmented;
@@ -56,6 +57,7 @@ use crate::{
     pipeline::{PipelineError, Registry},
     text::with_short_numbers,
 };
+use advice::one_line;
 use clap::{
     CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::PossibleValuesParser,
@@ -314,21 +316,6 @@ fn is_interruption(cause: &(dyn std::error::Error + 'static)) -> bool {
 fn useful_threads(asked: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     asked.clamp(1, 4 * cores)
-}
-
-/// The chain of causes on one line, without repeating what a cause already says.
-fn one_line(error: &anyhow::Error) -> String {
-    let mut line = String::new();
-    for cause in error.chain() {
-        let text = cause.to_string();
-        if !line.contains(&text) {
-            if !line.is_empty() {
-                line.push_str(": ");
-            }
-            line.push_str(&text);
-        }
-    }
-    line
 }
 
 #[cfg(test)]
