@@ -112,7 +112,7 @@ fn of_trace(error: &TraceError) -> Option<Options> {
 
 fn of_address(error: &AddressError) -> Option<Options> {
     match error {
-        AddressError::Remote { .. } => after(" (--allow-remote, --token-file)"),
+        AddressError::Remote { .. } => after(" (--allow-remote, with --token-file)"),
         AddressError::Open { .. } => after(" (--token-file)"),
         _ => None,
     }

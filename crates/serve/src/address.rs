@@ -25,9 +25,7 @@ pub enum AddressError {
     #[error("`{0}` is no address; write unix:PATH, or tcp:HOST:PORT such as tcp:127.0.0.1:7400")]
     Form(String),
     /// Others than this machine could connect.
-    #[error(
-        "{address}: {found} can be reached from other machines; listen on 127.0.0.1 or [::1], or allow it, with a token"
-    )]
+    #[error("{address}: {found} can be reached from other machines; listen on 127.0.0.1 or [::1], or allow it")]
     Remote {
         /// What was asked for.
         address: Address,
