@@ -28,7 +28,7 @@ const CRATES: [(&str, &[&str]); 17] = [
 ];
 
 /// Modules of a crate in order; each may import those before it, less the bans below.
-const ORDER: [(&str, &[&str]); 8] = [
+const ORDER: [(&str, &[&str]); 11] = [
     (
         "core",
         &[
@@ -140,7 +140,97 @@ const ORDER: [(&str, &[&str]); 8] = [
         ],
     ),
     ("judge", &["sealed", "evaluator", "practice", "attack", "augment", "conformance"]),
+    ("foreign", &["error", "script", "onnx", "torchscript", "policies", "batch_model", "profile"]),
+    (
+        "report",
+        &[
+            "words",
+            "glossary",
+            "goal",
+            "svg",
+            "output",
+            "closest",
+            "plain",
+            "line_chart",
+            "dot_chart",
+            "tree",
+            "run_checks",
+            "explanation_checks",
+            "run_dir",
+            "scorecard",
+            "coefficients",
+            "outline",
+            "augmented",
+            "departures",
+            "fidelity",
+            "likeness",
+            "learning_curve",
+            "matters",
+            "size_front",
+            "decision",
+            "what_if",
+            "rules",
+            "holds_up",
+            "gaming",
+            "summary",
+            "lead",
+            "model_card",
+            "first_screen",
+            "students",
+            "page",
+        ],
+    ),
+    (
+        "trainer",
+        &[
+            "adam",
+            "libtorch",
+            "metrics",
+            "returns",
+            "schedule",
+            "weights",
+            "update",
+            "checkpoint",
+            "session",
+            "method",
+            "scorer",
+            "decima",
+            "dl2",
+        ],
+    ),
     ("batcher", &["models", "metrics", "accelerator", "scheduler", "pages", "http", "load"]),
+];
+
+/// What commands of the program share, in order; each may import those before it. All other modules of `src/cli` are commands, and import
+/// nothing but these.
+const SHARED: &[&str] = &[
+    "advice",
+    "host",
+    "interrupt",
+    "memory",
+    "parts",
+    "help",
+    "common",
+    "scenario",
+    "log",
+    "files",
+    "inputs",
+    "words",
+    "decode",
+    "output",
+    "progress",
+    "table",
+    "looks",
+    "verdict",
+    "compare",
+    "fidelity",
+    "fit_options",
+    "disagreement",
+    "gradients",
+    "stability",
+    "certify",
+    "gamed",
+    "augmented",
 ];
 
 /// Modules of a crate, and what they must not import of it and of `core`: models stay embeddable, and figures are about levels and
@@ -186,16 +276,47 @@ fn imports(source: &str, root: &str) -> BTreeSet<String> {
     found
 }
 
-fn sources(path: &Path, found: &mut String) {
-    if path.is_dir() {
-        let mut entries: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().path()).collect();
-        entries.sort();
-        entries.iter().for_each(|p| sources(p, found));
-    } else if path.extension().is_some_and(|e| e == "rs") {
-        let text = fs::read_to_string(path).unwrap();
-        // Each file's tests are at its foot, so files are cut before they are joined.
-        found.push_str(text.split("\nmod tests").next().unwrap_or_default());
+/// The source files of a module in that folder, with what leads from them to the modules beside it: `super::`, once for each folder
+/// that a file is in.
+fn sources(folder: &Path, module: &str) -> Vec<(String, String)> {
+    fn collect(path: &Path, depth: usize, found: &mut Vec<(String, String)>) {
+        // What only tests import does not matter.
+        if path.file_stem().is_some_and(|name| name == "tests") {
+        } else if path.is_dir() {
+            for entry in fs::read_dir(path).unwrap() {
+                let path = entry.unwrap().path();
+                let depth = if path.ends_with("mod.rs") { depth } else { depth + 1 };
+                collect(&path, depth, found);
+            }
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = fs::read_to_string(path).unwrap();
+            let code = text.split("\nmod tests {").next().unwrap_or_default();
+            found.push((code.to_owned(), "super::".repeat(depth)));
+        }
     }
+    let mut found = Vec::new();
+    // What stands in for a module that a build does not have begins with `no_`.
+    for name in [module.to_owned(), format!("{module}.rs"), format!("no_{module}.rs")] {
+        let path = folder.join(name);
+        if path.exists() {
+            collect(&path, 1, &mut found);
+        }
+    }
+    assert!(!found.is_empty(), "{module} has sources");
+    found
+}
+
+/// What a module imports of those beside it, named from the top by `root` or from where it is.
+fn imports_of(folder: &Path, module: &str, root: &str) -> BTreeSet<String> {
+    let of = |(text, up): &(String, String)| imports(text, root).into_iter().chain(imports(text, up));
+    sources(folder, module).iter().flat_map(of).collect()
+}
+
+/// The modules that a file declares, but for those of tests.
+fn modules(file: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(file).unwrap();
+    let named = |l: &str| Some(l.strip_prefix("pub ").unwrap_or(l).strip_prefix("mod ")?.strip_suffix(';')?.to_owned());
+    text.lines().filter_map(named).filter(|module| !matches!(&module[..], "testing" | "tests")).collect()
 }
 
 #[test]
@@ -212,33 +333,37 @@ fn crates_stand_on_those_below_them() {
 fn modules_import_only_what_comes_before_them() {
     for (name, order) in ORDER {
         let src = folder(name).join("src");
-        let lib = fs::read_to_string(src.join("lib.rs")).unwrap();
-        let modules: BTreeSet<&str> = lib
-            .lines()
-            .filter_map(|l| l.strip_prefix("pub ").unwrap_or(l).strip_prefix("mod ")?.strip_suffix(';'))
-            .filter(|&m| m != "testing")
-            .collect();
-        assert_eq!(modules, BTreeSet::from_iter(order.iter().copied()), "the table names the modules of {name}");
+        let named = order.iter().map(|&module| module.to_owned()).collect();
+        assert_eq!(modules(&src.join("lib.rs")), named, "the table names the modules of {name}");
         let place: BTreeMap<&str, usize> = order.iter().enumerate().map(|(i, m)| (*m, i)).collect();
         for &module in order {
-            let mut text = String::new();
-            for path in [src.join(module), src.join(format!("{module}.rs"))] {
-                if path.exists() {
-                    sources(&path, &mut text);
-                }
-            }
-            assert!(!text.is_empty(), "{module} has sources");
-            let own = imports(&text, "crate::");
+            let own = imports_of(&src, module, "crate::");
             for import in &own {
                 let Some(&at) = place.get(import.as_str()) else { continue };
                 assert!(at <= place[module], "{name}: `{module}` imports `{import}`, which comes after it");
             }
-            let all: BTreeSet<String> = own.into_iter().chain(imports(&text, "sched_distill_core::")).collect();
+            let all: BTreeSet<String> =
+                own.into_iter().chain(imports_of(&src, module, "sched_distill_core::")).collect();
             for (_, who, what) in BANS.iter().filter(|(of, ..)| *of == name) {
                 for import in all.iter().filter(|_| who.contains(&module)) {
                     assert!(!what.contains(&import.as_str()), "{name}: `{module}` must not import `{import}`");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn commands_import_only_what_they_share() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli");
+    let modules = modules(&folder.join("mod.rs"));
+    let unknown: Vec<&&str> = SHARED.iter().filter(|&&shared| !modules.contains(shared)).collect();
+    assert!(unknown.is_empty(), "no modules of src/cli: {unknown:?}");
+    for module in &modules {
+        let before = SHARED.iter().position(|shared| shared == module).unwrap_or(SHARED.len());
+        for import in imports_of(&folder, module, "cli::") {
+            let may = import == *module || import == "super" || SHARED[..before].contains(&&*import);
+            assert!(may, "src/cli: `{module}` imports `{import}`, which is no module that comes before it");
         }
     }
 }

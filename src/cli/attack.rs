@@ -1,9 +1,10 @@
 //! `distill attack`: whether a user can game a scheduler by describing her job differently.
 
 use super::{
-    Common, Verdict, certify,
+    certify,
+    common::{Common, Verdict},
     compare::{SplitArg, WorkloadArgs},
-    files::{check_folder, check_none_within, command, files_of, shown},
+    files::{check_folder, check_none_within, files_of, shown},
     gamed::{most_effective, print, side_by_side},
     inputs::Inputs,
     output::Output,
@@ -179,7 +180,7 @@ pub(super) fn run(args: &AttackArgs, common: &Common, output: &mut Output) -> Re
 /// A run directory and its student; the command at hand is noted there.
 fn entered(dir: &Path, common: &Common) -> Result<(RunDir, Student)> {
     let student = common.student(&dir.join("student.json"))?;
-    let command = command();
+    let command = common.command_line();
     Ok((RunDir::enter(dir, &student, [], common.visit(&student, &command))?, student))
 }
 

@@ -1,8 +1,8 @@
 //! `distill augment`: search guards, patches and numbers that make a student schedule better.
 
 use super::{
-    Common, Verdict,
     augmented::{fidelity_json, print_edits, print_summary},
+    common::{Common, Verdict},
     compare::{Shown, WorkloadArgs, unless_failed},
     files::{check_folder, check_no_input, files_of, shown},
     inputs::Inputs,

@@ -3,7 +3,7 @@
 use super::{
     gamed,
     output::Output,
-    serve::SOCKET,
+    parts::SOCKET,
     table::{self, Table, paragraph},
 };
 use crate::{

@@ -1,7 +1,7 @@
 //! `distill attack --certify`: of which choices no edit of declared numbers can take what the student gives.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     files::shown,
     output::Output,
     progress::Watched,

@@ -1,6 +1,13 @@
 //! `distill check-policy`: does a policy keep its contract, and does it decide as another one?
 
-use super::{Common, Verdict, inputs::Inputs, output::Output, parts::count, progress::Watched, table::Table};
+use super::{
+    common::{Common, Verdict},
+    inputs::Inputs,
+    output::Output,
+    parts::count,
+    progress::Watched,
+    table::Table,
+};
 use crate::{
     conformance::{Check, Concordance, Conformance},
     pipeline::CheckParams,

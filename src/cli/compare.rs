@@ -1,17 +1,17 @@
 //! Closed-loop comparisons as they are asked for and shown.
 
-use super::{output::Output, progress::Watched, table, table::Names};
+use super::{common::Common, output::Output, progress::Watched, table, table::Names};
 use crate::{
-    evaluator::{ClosedLoop, Estimate},
+    evaluator::{ClosedLoop, Estimate, Role},
     figure::Figure,
     model::Student,
-    pipeline::{AnyScenario, CompareParams, Comparison, FrontLoop, with_edge_cases},
+    pipeline::{AnyScenario, CompareParams, Comparison, Contender, FrontLoop, with_edge_cases},
     rng::Split,
     simulation::Stall,
     spec::Spec,
     trace::Trace,
 };
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use std::ops::ControlFlow;
 
@@ -351,4 +351,42 @@ fn comparison_cell(c: &ClosedLoop, policy: &str, baseline: &str) -> String {
         Some(None) => "none".to_owned(),
         None => c.objective().neutral().to_string(),
     }
+}
+
+/// Episodes in which departing decisions are counted at most.
+const COUNTED: u32 = 10;
+
+/// The share of the first student's decisions that the second would take differently.
+pub(super) fn departing(
+    scenario: &dyn AnyScenario,
+    [student, other]: [&Student; 2],
+    workload: &str,
+    which: EpisodeArgs,
+    common: &Common,
+    output: &Output,
+) -> Result<f64> {
+    let episodes = (common.seed, which.split.into(), which.episodes.min(COUNTED));
+    Ok(scenario.departures(student, other, workload, episodes, Watched::new(output).caller())?)
+}
+
+/// Lets two students schedule the same episodes, and prints what comes out.
+pub(super) fn side_by_side(
+    scenario: &dyn AnyScenario,
+    students: [(&str, &Student); 2],
+    workload: String,
+    which: EpisodeArgs,
+    common: &Common,
+    output: &mut Output,
+) -> Result<ClosedLoop> {
+    let params = CompareParams {
+        contenders: students
+            .map(|(id, student)| Contender::Student { id: id.to_owned(), student, role: Role::Student })
+            .to_vec(),
+        workloads: vec![workload],
+        seed: common.seed,
+        split: which.split.into(),
+        episodes: which.episodes,
+    };
+    let compared = closed_loops(scenario, &params, output)?;
+    compared.into_iter().next().map(|one| one.closed_loop).context("one workload gives one comparison")
 }

@@ -5,9 +5,10 @@ mod needs;
 mod summary;
 
 use super::{
-    Common, Verdict, check_interrupt,
+    common::{Common, Verdict},
     files::{check_folder, shown, write_json},
     inputs::Inputs,
+    interrupt::check_interrupt,
     output::Output,
     progress::Watched,
     table::paragraph,

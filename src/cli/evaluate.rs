@@ -1,10 +1,11 @@
 //! `distill evaluate`: how faithful is a student, and how well does it schedule?
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::{EpisodeArgs, Shown, WorkloadArgs, unless_failed},
     disagreement::print_regions,
-    files::{check_output, command, files_of, replace},
+    fidelity::print_fidelity,
+    files::{check_output, files_of, replace},
     inputs::Inputs,
     output::Output,
     progress::Watched,
@@ -12,7 +13,7 @@ use super::{
     verdict,
 };
 use crate::{
-    evaluator::{Departures, Evaluation, FidelityRow, Lead, Role},
+    evaluator::{Departures, Evaluation, Lead},
     model::Student,
     pipeline::{
         AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, Part, RunDir, best_heuristic, evaluate,
@@ -119,7 +120,7 @@ pub(super) fn run(args: &EvaluateArgs, common: &Common, output: &mut Output) -> 
     let selection = args.selection.as_deref().map(|path| common.trace(path)).transpose()?;
     let run = match &args.run {
         Some(dir) => {
-            let visit_command = command();
+            let visit_command = common.command_line();
             let traces = selection.iter().chain(&trace);
             Some(RunDir::enter(dir, &student, traces, common.visit(&student, &visit_command))?)
         }
@@ -312,40 +313,4 @@ fn print_departures(departures: &Departures, output: &mut Output) -> Result<()> 
         ]);
     }
     output.text(table)
-}
-
-/// What the columns of a table of fidelity mean.
-const TOP: &str = "top-1: how often the teacher's best candidate comes first; top-3: how often among the first three";
-const REGRET: &str = "regret: how much less probable to the teacher is what is taken than its own best; 0 is none";
-
-/// Fidelity as a table, of the heuristics the closest one of each kind.
-pub(super) fn print_fidelity(rows: &[FidelityRow], output: &mut Output) -> Result<()> {
-    let closer = |r: &FidelityRow, than: &FidelityRow| {
-        r.role == Role::Heuristic && (&r.level, &r.kind) == (&than.level, &than.kind) && r.top1.value > than.top1.value
-    };
-    let regrets = rows.iter().any(|r| r.regret.is_some());
-    let mut header = vec!["level, kind", "scorer", "choices", "top-1", "top-3"];
-    header.extend(regrets.then_some("regret"));
-    let mut table = Table::new(&header);
-    let mut shown: Vec<(&str, &str)> = Vec::new();
-    for r in rows {
-        if r.role == Role::Heuristic {
-            if shown.contains(&(&r.level, &r.kind)) || rows.iter().any(|other| closer(other, r)) {
-                continue;
-            }
-            shown.push((&r.level, &r.kind));
-        }
-        let mut row = vec![
-            format!("{}, {}", r.level, r.kind),
-            r.scorer.clone(),
-            r.choices.to_string(),
-            interval(&r.top1, 3),
-            format!("{:.3}", r.top3.value),
-        ];
-        row.extend(regrets.then(|| r.regret.map_or("-".to_owned(), |e| format!("{:.3}", e.value))));
-        table.row(row);
-    }
-    output.text(table)?;
-    output.text(TOP)?;
-    if regrets { output.text(REGRET) } else { Ok(()) }
 }

@@ -1,12 +1,12 @@
 //! `distill explain`: what does a student go by, why did it decide as it did, and what would have changed that?
 
 use super::{
-    Common, Verdict,
-    files::{check_output, command, replace},
+    common::{Common, Verdict},
+    files::{check_output, replace},
     gradients,
-    identify::exception_words,
     inputs::Inputs,
     output::Output,
+    parts::exception_words,
     progress::Watched,
     stability,
     table::{Table, interval},
@@ -131,7 +131,7 @@ fn everything(
     let scenario = common.known_scenario(&student.feature_set).map(|scenario| scenario.info());
     let run = match &args.run {
         Some(dir) => {
-            let command = command();
+            let command = common.command_line();
             Some(RunDir::enter(dir, student, train.iter().chain([trace]), common.visit(student, &command))?)
         }
         None => None,

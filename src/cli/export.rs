@@ -1,7 +1,7 @@
 //! `distill export`: a student in other languages.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     files::{check_kept, check_no_input, check_output},
     inputs::Inputs,
     output::Output,

@@ -1,6 +1,13 @@
 //! `distill features`: which features earn their place?
 
-use super::{Common, Verdict, check_interrupt, inputs::Inputs, output::Output, progress::StepBar, table::Table};
+use super::{
+    common::{Common, Verdict},
+    inputs::Inputs,
+    interrupt::check_interrupt,
+    output::Output,
+    progress::StepBar,
+    table::Table,
+};
 use crate::distiller::{Contribution, FitParams, SelectionParams, Spread, select_families};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -75,7 +82,7 @@ pub(super) fn run(args: &FeaturesArgs, common: &Common, output: &mut Output) -> 
     for level in wanted {
         check_interrupt()?;
         let table = trace.level(level)?;
-        let bar = StepBar::new(args.families + 1, output.notes());
+        let bar = StepBar::new(args.families + 1, &output.notes());
         let tick = |what: String| {
             bar.begin(what);
             bar.step();

@@ -1,7 +1,6 @@
 //! What commands write: known to be possible before the work begins, and never over what they read.
 
-use super::words_as_text;
-use crate::{file, pipeline::command_line, spec::Spec};
+use crate::{file, spec::Spec};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -105,11 +104,6 @@ fn belongs_to_a_trace(path: &Path) -> bool {
 /// A path for people and for JSON, in which bytes that are no text are shown as �.
 pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
-}
-
-/// The command at hand as one would type it, likewise.
-pub(super) fn command() -> String {
-    command_line(words_as_text().into_iter().skip(1))
 }
 
 /// Files that policies and workloads name: `decima:model.pt`, `json:jobs.json,executors=10`.

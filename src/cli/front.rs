@@ -1,17 +1,17 @@
 //! `distill front`: how much fidelity does a given size buy, and which model gives it?
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::beside_teacher,
-    files::{check_folder, command, shown, write_json},
-    fit::{learner, learner_help, structure},
+    files::{check_folder, shown, write_json},
+    fit_options::{learner, learner_help, size, structure},
     inputs::Inputs,
     output::Output,
     progress::Watched,
     table::{Table, interval},
 };
 use crate::{
-    distiller::{By, FitParams, FrontModel, Gate, Learner, pareto},
+    distiller::{By, FitParams, FrontModel, Learner, pareto},
     evaluator::FidelityRow,
     figure::{COMPLETION_FIGURES, Figure},
     level::ALL_KINDS,
@@ -98,27 +98,11 @@ fn learners_help() -> String {
     format!("{} [default: {}]", learner_help(), FitPlan::LEARNERS.map(Learner::name).join(", "))
 }
 
-/// Parses a total size.
-pub(super) fn size(text: &str) -> Result<usize, String> {
-    let found: Option<usize> = text.parse().ok();
-    found.filter(|n| (1..=4096).contains(n)).ok_or_else(|| "expected a number from 1 to 4096".to_owned())
-}
-
 /// Parses the name of a figure.
-pub(super) fn by() -> impl TypedValueParser<Value = By> {
+fn by() -> impl TypedValueParser<Value = By> {
     let named = |name: String| By::ALL.into_iter().find(|by| by.name() == name);
     PossibleValuesParser::new(By::ALL.map(By::name))
         .map(move |name| named(name).expect("the parser lets no other names through"))
-}
-
-/// Parses a demand such as `job/free/top1=0.7`.
-pub(super) fn gate(text: &str) -> Result<Gate, String> {
-    let form = || "expected LEVEL/KIND/FIGURE=X, e.g. job/free/top1=0.7; figures are top1, top3, regret, cross-entropy";
-    let (what, bound) = text.split_once('=').ok_or_else(form)?;
-    let [level, kind, figure] = what.split('/').collect::<Vec<_>>()[..] else { return Err(form().to_owned()) };
-    let by = By::ALL.into_iter().find(|by| by.name() == figure).ok_or_else(form)?;
-    let bound = bound.parse::<f64>().ok().filter(|b| b.is_finite()).ok_or_else(form)?;
-    Ok(Gate { level: level.to_owned(), kind: kind.to_owned(), by, bound })
 }
 
 impl FrontArgs {
@@ -159,7 +143,7 @@ pub(super) fn run(args: &FrontArgs, common: &Common, output: &mut Output) -> Res
     // As a value, so that fields come in the order of their names.
     let whole = serde_json::to_value(&whole).context("cannot write the front as JSON")?;
     write_json(&args.output.join("front.json"), &whole)?;
-    RunDir::note_command(&args.output, &command())?;
+    RunDir::note_command(&args.output, &common.command_line())?;
     output.json("front", &whole)?;
     Ok(Verdict::Done)
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 /// Integrated gradients of the decisions of a trace.
 #[cfg(feature = "torch")]
 pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradients> {
-    use super::{Interrupted, STOP};
+    use super::interrupt::{Interrupted, STOP};
     use crate::{
         dag::{Dag, network::builtin},
         network::{Tensors, scorer::SCORER},

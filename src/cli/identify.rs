@@ -1,16 +1,16 @@
 //! `distill identify`: which known heuristic does the teacher act like, and where does it depart from it?
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     files::{check_output, replace},
     inputs::Inputs,
     output::Output,
+    parts::exception_words,
     progress::Watched,
     table::{Table, interval},
 };
 use crate::{
     distiller::ExceptionParams,
-    model::Guard,
     pipeline::{
         Identities, KnownRule, LevelRule, RulesWithExceptions, identify, known_rules, regime_of, with_exceptions,
     },
@@ -219,12 +219,6 @@ fn exceptions(
     let whole = json!({"student": args.output, "hash": student.hash(), "size": student.size(), "levels": levels});
     output.json("exceptions", &whole)?;
     Ok(Verdict::Done)
-}
-
-/// `but age > 300000 first`.
-pub(super) fn exception_words(guard: &Guard, overrides: bool) -> String {
-    let but = if overrides { "but above all" } else { "but" };
-    format!("{but} {}", guard.to_string().split_once(": ").map_or("", |(_, rest)| rest))
 }
 
 fn print_exceptions(levels: &[LevelRule], kind: Option<&str>, output: &mut Output) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What a command reads: all of it is looked for before the work begins, and what is missing or something else is said
 //! in one error.
 
-use super::{Common, files::shown};
+use super::{common::Common, files::shown};
 use crate::{foreign::not_built, model::Student, policy::STUDENT, spec::Spec};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -75,13 +75,12 @@ impl Inputs {
         self
     }
 
-    /// Looks for everything, of policies and workloads for what this program knows by name; `words` are those of the
-    /// command line.
+    /// Looks for everything, of policies and workloads for what this program knows by name.
     ///
     /// # Errors
     ///
     /// All that is not there or is something else, and what to do about it.
-    pub(super) fn check(&self, words: &[String], common: &Common) -> Result<()> {
+    pub(super) fn check(&self, common: &Common) -> Result<()> {
         let named = || self.named.iter().filter(|(name, _, _)| common.knows(name));
         // Whether a file is there does not matter to a build that cannot read it.
         let mut said: Vec<String> =
@@ -106,7 +105,7 @@ impl Inputs {
         if swapped {
             said.push("the two are swapped: the student comes first".to_owned());
         }
-        said.extend(found.iter().filter_map(|(_, p)| unquoted_script(words, &shown(&p.path))).take(1));
+        said.extend(found.iter().filter_map(|(_, p)| unquoted_script(&common.words, &shown(&p.path))).take(1));
         match said.is_empty() {
             true => Ok(()),
             false => bail!("{}", said.join("; ")),

@@ -1,7 +1,7 @@
 //! `distill inspect`: what is this, and is it sound?
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     inputs::Inputs,
     looks::{Looks, looks, spec},
     output::Output,

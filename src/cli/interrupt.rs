@@ -1,12 +1,12 @@
 //! Ctrl-C and its kin: every command ends soon, says what it keeps, and leaves no process and no half-written file.
 
+use super::host::Stream;
 use crate::{file, foreign::kill_processes};
 use std::{
     fmt,
     io::IsTerminal,
-    process::ExitCode,
     sync::{
-        OnceLock,
+        PoisonError, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -16,15 +16,18 @@ use std::{
 /// Set by the first signal; commands then stop at the next safe point.
 pub(super) static STOP: AtomicBool = AtomicBool::new(false);
 
-/// How long a command may take to get to a safe point, ms. What it then has not finished is lost, and nothing else: files get
-/// their names when they are complete.
-static PATIENCE_MS: AtomicU64 = AtomicU64::new(1500);
+/// How long a command may take to get to a safe point, unless it asks for more. What it then has not finished is lost, and
+/// nothing else: files get their names when they are complete.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// How long the command at hand may, ms.
+static PATIENCE_MS: AtomicU64 = AtomicU64::new(0);
 
 /// Exit code of an interrupted command.
 const INTERRUPTED: u8 = 130;
 
 /// What the command at hand keeps.
-static KEPT: OnceLock<&str> = OnceLock::new();
+static KEPT: RwLock<&str> = RwLock::new("nothing is kept");
 
 /// Whether somebody has begun to end the program.
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -35,7 +38,7 @@ pub(super) struct Interrupted;
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "interrupted; {}", KEPT.get().unwrap_or(&"nothing is kept"))
+        write!(f, "interrupted; {}", KEPT.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -54,9 +57,25 @@ pub(super) fn check_interrupt() -> anyhow::Result<()> {
     }
 }
 
-/// From now on Ctrl-C, SIGTERM and SIGHUP end the program in good order; `kept` says what the command keeps.
-pub(super) fn listen(kept: &'static str) {
-    let _ = KEPT.set(kept);
+/// Ends the command that [`run`](super::run) carries out, as Ctrl-C does: at its next safe point, with exit code 130. The next one
+/// is not affected.
+pub fn stop() {
+    STOP.store(true, Ordering::Relaxed);
+}
+
+/// A command begins, of which `kept` is kept when it is interrupted; with `signals` it is by those.
+pub(super) fn begin(kept: &'static str, signals: bool) {
+    *KEPT.write().unwrap_or_else(PoisonError::into_inner) = kept;
+    be_patient(PATIENCE);
+    STOP.store(false, Ordering::Relaxed);
+    ENDING.store(false, Ordering::SeqCst);
+    if signals {
+        listen();
+    }
+}
+
+/// From now on Ctrl-C, SIGTERM and SIGHUP end the program in good order.
+fn listen() {
     let ignores = hangups_are_ignored();
     // Without a handler a signal simply ends the program, which leaves no half-written file under its name either.
     let _ = ctrlc::set_handler(|| {
@@ -77,13 +96,13 @@ pub(super) fn listen(kept: &'static str) {
     }
 }
 
-/// The exit code of a command that has stopped by itself after a signal.
-pub(super) fn ended(error: &str) -> ExitCode {
+/// Says that a command has stopped by itself after a signal; its exit code.
+pub(super) fn ended(stderr: &Stream) -> u8 {
     if ENDING.swap(true, Ordering::SeqCst) {
         wait_for_the_end();
     }
-    eprintln!("error: {error}");
-    ExitCode::from(INTERRUPTED)
+    stderr.say(&format!("error: {Interrupted}"));
+    INTERRUPTED
 }
 
 /// Leaves the last word to whoever ends the program already: what fails then fails because of that.

@@ -1,6 +1,10 @@
 //! `distill list`: what there is.
 
-use super::{Common, Verdict, output::Output, table::Table};
+use super::{
+    common::{Common, Verdict},
+    output::Output,
+    table::Table,
+};
 use crate::{
     level::HOW_COLUMNS_ARE_FORMED,
     pipeline::{AnyScenario, Registry},

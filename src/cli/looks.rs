@@ -1,6 +1,6 @@
 //! What a file looks like that is no student: a workload, or what other commands take.
 
-use super::Common;
+use super::common::Common;
 use crate::{file_kind::file_kind, pipeline::quoted, scenario::ScenarioInfo, spec::Spec, text::without_mark};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::Path};

@@ -1,9 +1,9 @@
 //! `distill loop`: fit, let the student drive, have the teacher label, fit again.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     files::{check_folder, check_none_within, files_of, shown},
-    fit::FitOptions,
+    fit_options::FitOptions,
     inputs::Inputs,
     output::Output,
     progress::Watched,

@@ -1,10 +1,12 @@
 //! The command line: one file per command, and what they share.
 
+mod advice;
 mod attack;
 mod augment;
 mod augmented;
 mod certify;
 mod check_policy;
+mod common;
 mod compare;
 mod decode;
 mod demo;
@@ -14,17 +16,21 @@ mod evaluate;
 mod explain;
 mod export;
 mod features;
+mod fidelity;
 mod files;
 mod fit;
+mod fit_options;
 mod front;
 mod gamed;
 mod gradients;
 mod help;
+mod host;
 mod identify;
 mod inputs;
 mod inspect;
 mod interrupt;
 mod list;
+mod log;
 mod looks;
 mod loop_;
 mod memory;
@@ -45,22 +51,26 @@ mod table;
 #[cfg_attr(not(feature = "torch"), path = "no_train.rs")]
 mod train;
 mod verdict;
+mod words;
 
 use crate::{
-    foreign::{name_command, secret_in},
     pipeline::{PipelineError, Registry},
     text::with_short_numbers,
 };
+use advice::one_line;
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    CommandFactory, FromArgMatches, Parser, Subcommand,
     builder::PossibleValuesParser,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use common::{Common, Verdict};
+pub use host::{Host, Stream};
 use inputs::Inputs;
-use interrupt::{Interrupted, STOP, check_interrupt};
+use interrupt::Interrupted;
+pub use interrupt::stop;
 pub use memory::Allocator;
 use output::{Output, printable};
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io::Write, process::ExitCode};
 
 #[derive(Parser)]
 #[command(name = "distill", version, about)]
@@ -75,38 +85,6 @@ struct Cli {
     common: Common,
     #[command(subcommand)]
     command: Command,
-}
-
-/// Options of every command.
-#[derive(Args, Clone, Debug)]
-struct Common {
-    /// Kind of cluster
-    #[arg(long, global = true, value_name = "NAME", hide_possible_values = true, help_heading = help::GLOBAL)]
-    scenario: Option<String>,
-    /// Seed of everything random; the same seed gives the same bytes
-    #[arg(long, global = true, default_value_t = 0, value_name = "N", help_heading = help::GLOBAL)]
-    seed: u64,
-    /// Worker threads; results do not depend on it [default: all cores]
-    #[arg(short = 'j', long, global = true, value_name = "N", help_heading = help::GLOBAL)]
-    threads: Option<usize>,
-    /// JSON lines on stdout instead of text (docs/json-output.md)
-    #[arg(long, global = true, help_heading = help::GLOBAL)]
-    json: bool,
-    /// No progress bars and no notes on stderr
-    #[arg(short, long, global = true, help_heading = help::GLOBAL)]
-    quiet: bool,
-    /// More notes on stderr (-vv for even more)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = help::GLOBAL)]
-    verbose: u8,
-    /// Show the options that matter most
-    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort, help_heading = help::GLOBAL)]
-    help: Option<bool>,
-    /// Show all options, with longer texts
-    #[arg(long, global = true, action = clap::ArgAction::HelpLong, help_heading = help::GLOBAL)]
-    help_all: Option<bool>,
-    /// What there is to choose from.
-    #[arg(skip)]
-    registry: Registry,
 }
 
 #[derive(Subcommand)]
@@ -182,14 +160,6 @@ impl Command {
     }
 }
 
-/// What a command reports to the shell when nothing went wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Done,
-    /// A gate that the user asked for failed.
-    GateFailed,
-}
-
 /// The command line of a program with these scenarios.
 fn command(registry: &Registry) -> clap::Command {
     let names: Vec<&str> = registry.iter().map(|scenario| scenario.info().name).collect();
@@ -199,99 +169,116 @@ fn command(registry: &Registry) -> clap::Command {
     help::arranged(Cli::command().mut_arg("scenario", |arg| arg.value_parser(values).help(meaning)))
 }
 
-/// What was typed, with names in place of commands that have one (`script:NAME=COMMAND`), so that these get no further than
-/// here; `distill help fit` is `distill fit --help`.
-fn words() -> Vec<OsString> {
-    let named = |word: OsString| match word.to_str().and_then(|word| in_script(word, name_command)) {
-        Some(named) => named.into(),
-        None => word,
-    };
-    let mut words: Vec<OsString> = std::env::args_os().map(named).collect();
-    if words.get(1).is_some_and(|word| word == "help") {
-        words.remove(1);
-        words.push("--help".into());
-    }
-    words
-}
-
-/// A word with another spec in place of that of a script, be it a word of its own or the value of an option.
-fn in_script(word: &str, other: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let start = word.find("script:")?;
-    let option = &word[..start];
-    let is_option = option.is_empty() || (option.starts_with('-') && (option.len() == 2 || option.ends_with('=')));
-    Some(format!("{option}{}", other(&word[start..]).filter(|_| is_option)?))
-}
-
-/// The same as text, in which bytes that are none are shown as �.
-fn words_as_text() -> Vec<String> {
-    words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-/// Ends with what is wrong with the words that were typed, or with the help that they ask for.
-fn refuse(error: &clap::Error) -> ! {
+/// What is wrong with the words that were typed, or the help that they ask for; the exit code.
+fn refuse(error: &clap::Error, words: &[OsString], host: &Host) -> u8 {
     let stray = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(stray))) => Some(stray),
         _ => None,
     };
-    match stray.and_then(|stray| Some((stray, inputs::unquoted_script(&words_as_text(), stray)?))) {
-        Some((stray, advice)) => {
-            eprintln!("error: unexpected argument `{}`: {}", printable(stray), printable(&advice));
-            std::process::exit(2)
-        }
-        None => error.exit(),
+    if let Some(stray) = stray
+        && let Some(advice) = inputs::unquoted_script(&words::as_text(words), stray)
+    {
+        host.stderr.say(&format!("error: unexpected argument `{}`: {}", printable(stray), printable(&advice)));
+        return 2;
     }
+    let mut to = if error.use_stderr() { host.stderr.clone() } else { host.stdout.clone() };
+    // Nobody is there to be told that they do not read this.
+    let _ = match to.is_of_process() {
+        true => error.print(),
+        false => write!(to, "{}", error.render()),
+    };
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
-/// Runs the program with these scenarios.
+/// Runs the program with these scenarios: all of this process is its own.
 #[must_use]
 pub fn main(registry: Registry) -> ExitCode {
     if let Some(ended) = decode::run_as_decoder() {
         return ended;
     }
-    let parsed = command(&registry).try_get_matches_from(words()).and_then(|found| Cli::from_arg_matches(&found));
-    let mut cli = parsed.unwrap_or_else(|e| refuse(&e));
-    cli.common.registry = registry;
-    decode::guard();
     memory::quiet_decoders();
-    init_log(&cli.common);
-    interrupt::listen(cli.command.keeps());
-    if let Some(asked) = cli.common.threads {
-        let threads = useful_threads(asked);
-        if threads < asked && !cli.common.quiet {
-            eprintln!("note: {asked} threads would be no faster than {threads}, which are used");
-        }
-        if let Err(e) = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
-            eprintln!("error: cannot start {threads} threads: {e}");
-            return ExitCode::from(2);
+    ExitCode::from(run(std::env::args_os(), registry, &Host::program()))
+}
+
+/// Carries out a command line, of which the first word is the program's name, and returns its exit code: 0 done, 1 a requested
+/// gate failed, 2 usage or run error, 130 interrupted.
+///
+/// May be called again, with one command at a time: [`stop`] is for the one at hand. It leaves the process as it was but for what
+/// `host` allows, and two things that last: commands of scripts that have names are known by these from then on, and threads
+/// are those of rayon's own pool unless `-j` says how many. `serve` without `--listen` reads standard input of the process,
+/// whatever `host` says, and processes of scripts write to its standard error.
+///
+/// ```
+/// use sched_distill::{cli::{Host, Stream, run}, registry};
+/// use std::sync::{Arc, Mutex};
+///
+/// let [out, err] = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
+/// let host = Host::embedded(Stream::new(out.clone()), Stream::new(err));
+/// assert_eq!(run(["distill", "--version"].map(Into::into), registry::all(), &host), 0);
+/// assert!(out.lock().unwrap().starts_with(b"distill "));
+/// ```
+pub fn run(args: impl IntoIterator<Item = OsString>, registry: Registry, host: &Host) -> u8 {
+    let typed: Vec<OsString> = args.into_iter().collect();
+    let words = words::named(&typed);
+    let parsed = command(&registry).try_get_matches_from(&words).and_then(|found| Cli::from_arg_matches(&found));
+    let mut cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error, &words, host),
+    };
+    cli.common.registry = registry;
+    cli.common.words = words::as_text(&words);
+    if host.restarts {
+        decode::guard();
+    }
+    interrupt::begin(cli.command.keeps(), host.takes_signals);
+    let carried_out = || carry_out(&cli, typed.iter().all(|word| word.to_str().is_some()), host);
+    let logged = || log::with(&cli.common, &host.stderr, carried_out);
+    let Some(asked) = cli.common.threads else { return logged() };
+    let threads = useful_threads(asked);
+    if threads < asked && !cli.common.quiet {
+        host.stderr.say(&format!("note: {asked} threads would be no faster than {threads}, which are used"));
+    }
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build() {
+        Ok(pool) => pool.install(logged),
+        Err(e) => {
+            host.stderr.say(&format!("error: cannot start {threads} threads: {e}"));
+            2
         }
     }
-    let mut output = Output::new(&cli.common);
-    if std::env::args_os().any(|word| word.to_str().is_none()) {
+}
+
+/// Bytes of stack of a thread, on one of which the command itself runs: what a process starts with.
+const STACK: usize = 8 << 20;
+
+/// Carries out what was asked for; whether all words are text; the exit code.
+fn carry_out(cli: &Cli, is_text: bool, host: &Host) -> u8 {
+    let mut output = Output::new(&cli.common, host);
+    if !is_text {
         output.note(
             "note: a path is not UTF-8; where it is shown or noted in JSON, � stands for each byte that is no text",
         );
     }
-    for secret in words_as_text().iter().filter_map(|word| in_script(word, secret_in)) {
+    for secret in words::secrets(&cli.common.words) {
         output.warn(format!(
             "warning: the command of a script has `{secret}`: if that is a secret, mind that the whole command is written into traces, \
              students and reports. Name it, as in script:NAME=COMMAND, or pass the secret in an environment variable"
         ));
     }
-    let result = run(&cli.command, &cli.common, &mut output);
+    let result = dispatch(&cli.command, &cli.common, &mut output);
     match result {
-        Ok(Verdict::Done) => ExitCode::SUCCESS,
-        Ok(Verdict::GateFailed) => ExitCode::from(1),
-        Err(e) if e.chain().any(is_interruption) => interrupt::ended(&Interrupted.to_string()),
+        Ok(Verdict::Done) => 0,
+        Ok(Verdict::GateFailed) => 1,
+        Err(e) if e.chain().any(is_interruption) => interrupt::ended(&host.stderr),
         Err(e) => {
             interrupt::give_way();
-            eprintln!("error: {}", printable(&with_short_numbers(&one_line(&e))));
-            ExitCode::from(2)
+            host.stderr.say(&format!("error: {}", printable(&with_short_numbers(&one_line(&e)))));
+            2
         }
     }
 }
 
-fn run(command: &Command, common: &Common, output: &mut Output) -> anyhow::Result<Verdict> {
-    command.inputs().check(&words_as_text(), common)?;
+fn dispatch(command: &Command, common: &Common, output: &mut Output) -> anyhow::Result<Verdict> {
+    command.inputs().check(common)?;
     match command {
         Command::Demo(args) => demo::run(args, common, output),
         Command::Simulate(args) => simulate::run(args, common, output),
@@ -329,32 +316,6 @@ fn is_interruption(cause: &(dyn std::error::Error + 'static)) -> bool {
 fn useful_threads(asked: usize) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     asked.clamp(1, 4 * cores)
-}
-
-/// The chain of causes on one line, without repeating what a cause already says.
-fn one_line(error: &anyhow::Error) -> String {
-    let mut line = String::new();
-    for cause in error.chain() {
-        let text = cause.to_string();
-        if !line.contains(&text) {
-            if !line.is_empty() {
-                line.push_str(": ");
-            }
-            line.push_str(&text);
-        }
-    }
-    line
-}
-
-fn init_log(common: &Common) {
-    let level = match (common.quiet, common.verbose) {
-        (true, _) => "error",
-        (_, 0) => "warn",
-        (_, 1) => "info",
-        _ => "debug",
-    };
-    let filter = tracing_subscriber::EnvFilter::try_from_env("DISTILL_LOG").unwrap_or_else(|_| level.into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! `distill profile-model` in a program that reads no ONNX files: how to get it.
 
-use super::{Common, Verdict, inputs::Inputs, output::Output};
+use super::{
+    common::{Common, Verdict},
+    inputs::Inputs,
+    output::Output,
+};
 use anyhow::{Result, bail};
 use clap::Args;
 

@@ -1,6 +1,10 @@
 //! `distill train` in a program without libtorch: how to get it.
 
-use super::{Common, Verdict, inputs::Inputs, output::Output};
+use super::{
+    common::{Common, Verdict},
+    inputs::Inputs,
+    output::Output,
+};
 use anyhow::{Result, bail};
 use clap::Args;
 

@@ -1,16 +1,20 @@
 //! Standard output: text for people, JSON lines for programs, never both.
 
-use super::Common;
+use super::{
+    common::Common,
+    host::{Host, Stream},
+};
 pub(super) use crate::text::printable;
 use anyhow::{Context, Result};
 use serde::Serialize;
-use std::io::{BufWriter, ErrorKind, Stdout, Write};
+use std::io::{ErrorKind, Write};
 
 /// Version of the JSON lines (`docs/json-output.md`).
 const SCHEMA_VERSION: u32 = 3;
 
 pub(super) struct Output {
-    stdout: BufWriter<Stdout>,
+    stdout: Stream,
+    stderr: Stream,
     json: bool,
     quiet: bool,
     /// Text that waits for what is to stand before it.
@@ -20,23 +24,30 @@ pub(super) struct Output {
 }
 
 /// Notes and progress on stderr, if they are wanted.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Notes {
-    pub(super) shown: bool,
+    shown: bool,
+    to: Stream,
 }
 
 impl Notes {
-    pub(super) fn note(self, text: impl std::fmt::Display) {
+    pub(super) fn note(&self, text: impl std::fmt::Display) {
         if self.shown {
-            eprintln!("{}", printable(&text.to_string()));
+            self.to.say(&printable(&text.to_string()));
         }
+    }
+
+    /// Whether there is somebody for whom progress is drawn.
+    pub(super) fn are_drawn(&self) -> bool {
+        self.shown && self.to.is_terminal()
     }
 }
 
 impl Output {
-    pub(super) fn new(common: &Common) -> Self {
+    pub(super) fn new(common: &Common, host: &Host) -> Self {
         Self {
-            stdout: BufWriter::new(std::io::stdout()),
+            stdout: host.stdout.clone(),
+            stderr: host.stderr.clone(),
             json: common.json,
             quiet: common.quiet,
             held: None,
@@ -96,21 +107,26 @@ impl Output {
 
     /// What is said on stderr while the work goes on.
     pub(super) fn notes(&self) -> Notes {
-        Notes { shown: !self.json && !self.quiet }
+        Notes { shown: !self.json && !self.quiet, to: self.stderr.clone() }
     }
 
     /// A note that changes what a result means, on stderr, also where results are for programs.
     pub(super) fn warn(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            eprintln!("{}", printable(&text.to_string()));
+            self.stderr.say(&printable(&text.to_string()));
         }
+    }
+
+    /// What is written to directly, for those who answer on it.
+    pub(super) fn stdout(&self) -> Stream {
+        self.stdout.clone()
     }
 
     fn print(&mut self, line: &str) -> Result<()> {
         if self.closed {
             return Ok(());
         }
-        match writeln!(self.stdout, "{line}").and_then(|()| self.stdout.flush()) {
+        match self.stdout.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.stdout.flush()) {
             Err(e) if e.kind() == ErrorKind::BrokenPipe => self.closed = true,
             other => other.context("cannot write to stdout")?,
         }

@@ -1,4 +1,6 @@
-//! Numbers of parts and episodes in words.
+//! Parts of sentences, and of commands that are said.
+
+use crate::model::Guard;
 
 /// Increasing numbers as ranges: `0, 3-7, 12`.
 pub(super) fn ranges(numbers: &[u32]) -> String {
@@ -20,6 +22,15 @@ pub(super) fn ranges(numbers: &[u32]) -> String {
 pub(super) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
+
+/// `but age > 300000 first`.
+pub(super) fn exception_words(guard: &Guard, overrides: bool) -> String {
+    let but = if overrides { "but above all" } else { "but" };
+    format!("{but} {}", guard.to_string().split_once(": ").map_or("", |(_, rest)| rest))
+}
+
+/// Where to listen, in commands that say what to type next.
+pub(super) const SOCKET: &str = if cfg!(unix) { "unix:distill.sock" } else { "tcp:127.0.0.1:7400" };
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,12 @@
 //! `distill patch`: an operator's edit, priced before it is written.
 
 use super::{
-    Common, Verdict,
     augmented::print_edits,
-    compare::{EpisodeArgs, workload_or_own},
-    diff::{departing, print_fidelity_change, side_by_side},
+    common::{Common, Verdict},
+    compare::{EpisodeArgs, departing, side_by_side, workload_or_own},
+    fidelity::print_fidelity_change,
     files::{check_output, replace, shown},
-    fit::structure,
+    fit_options::structure,
     inputs::Inputs,
     output::Output,
 };

@@ -1,10 +1,10 @@
 //! `distill profile-model`: how long batches of a model take on this machine.
 
 use super::{
-    Common, STOP, Verdict,
+    common::{Common, Verdict},
     files::{check_kept, check_no_input, check_output, replace, shown},
     inputs::Inputs,
-    interrupt::Interrupted,
+    interrupt::{Interrupted, STOP},
     output::Output,
     progress::Watched,
     table::Table,

@@ -1,7 +1,7 @@
 //! Progress bars on stderr, only on a terminal.
 
 use super::{
-    STOP,
+    interrupt::STOP,
     output::{Notes, Output, printable},
 };
 use crate::{
@@ -10,7 +10,6 @@ use crate::{
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
-    io::IsTerminal,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -23,14 +22,13 @@ struct EpisodeBar {
     bar: ProgressBar,
     decisions: AtomicU64,
     start: Instant,
-    /// Whether notes may go to stderr.
-    notes: bool,
+    notes: Notes,
 }
 
 impl EpisodeBar {
     fn new(label: &str, episodes: u64, notes: Notes) -> Self {
         let bar = ProgressBar::new(episodes);
-        if !notes.shown || !std::io::stderr().is_terminal() {
+        if !notes.are_drawn() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template(
@@ -38,14 +36,13 @@ impl EpisodeBar {
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(label.to_owned());
-        Self { bar, decisions: AtomicU64::new(0), start: Instant::now(), notes: notes.shown }
+        Self { bar, decisions: AtomicU64::new(0), start: Instant::now(), notes }
     }
 
     /// A line above the bar, or on stderr where there is no bar.
     fn note(&self, line: &str) {
         match self.bar.is_hidden() {
-            true if self.notes => eprintln!("{}", printable(line)),
-            true => {}
+            true => self.notes.note(line),
             false => self.bar.println(printable(line)),
         }
     }
@@ -107,7 +104,7 @@ impl Watch for Watched {
     }
 
     fn steps(&self, count: usize) {
-        self.show(Bar::Steps(StepBar::new(count, self.notes), false));
+        self.show(Bar::Steps(StepBar::new(count, &self.notes), false));
     }
 
     fn step(&self, what: &str) {
@@ -120,7 +117,7 @@ impl Watch for Watched {
     }
 
     fn episodes(&self, what: &str, count: u64) {
-        self.show(Bar::Episodes(EpisodeBar::new(what, count, self.notes)));
+        self.show(Bar::Episodes(EpisodeBar::new(what, count, self.notes.clone())));
     }
 
     fn done(&self) {
@@ -145,9 +142,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct StepBar(ProgressBar);
 
 impl StepBar {
-    pub(super) fn new(steps: usize, notes: Notes) -> Self {
+    pub(super) fn new(steps: usize, notes: &Notes) -> Self {
         let bar = ProgressBar::new(steps as u64);
-        if !notes.shown || !std::io::stderr().is_terminal() {
+        if !notes.are_drawn() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template("{msg:<32} {bar:24} {pos:>3}/{len}  {elapsed} elapsed");
@@ -178,9 +175,9 @@ pub(super) struct TrainingBar {
 
 #[cfg(feature = "torch")]
 impl TrainingBar {
-    pub(super) fn new(iterations: u64, limit: Option<std::time::Duration>, done_s: f64, notes: Notes) -> Self {
+    pub(super) fn new(iterations: u64, limit: Option<std::time::Duration>, done_s: f64, notes: &Notes) -> Self {
         let bar = ProgressBar::new(limit.map_or(iterations, |limit| limit.as_secs()));
-        if !notes.shown || !std::io::stderr().is_terminal() {
+        if !notes.are_drawn() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template("training {bar:24} {msg}  {elapsed} elapsed, {eta} left");

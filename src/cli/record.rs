@@ -1,7 +1,7 @@
 //! `distill record`: write down what a scheduler is asked and what it answers.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::SplitArg,
     files::shown,
     inputs::Inputs,

@@ -1,7 +1,7 @@
 //! `distill report`: one HTML file, a model card and PNGs from a run directory.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     files::{check_folder, shown},
     inputs::Inputs,
     output::Output,

@@ -1,6 +1,6 @@
 //! Which kind of cluster a command is about.
 
-use super::{Common, memory};
+use super::{common::Common, memory};
 use crate::{
     level::FeatureSet,
     model::Student,

@@ -1,7 +1,13 @@
 //! `distill serve`: a policy that answers cluster states, over a pipe or a socket.
 
 use super::{
-    Common, Verdict, files::shown, inputs::Inputs, interrupt, interrupt::STOP, output::Output, parts::count,
+    common::{Common, Verdict},
+    files::shown,
+    inputs::Inputs,
+    interrupt,
+    interrupt::STOP,
+    output::Output,
+    parts::count,
     progress::Watched,
 };
 use crate::{
@@ -106,9 +112,6 @@ impl ServeArgs {
     }
 }
 
-/// Where to listen, in commands that say what to type next.
-pub(super) const SOCKET: &str = if cfg!(unix) { "unix:distill.sock" } else { "tcp:127.0.0.1:7400" };
-
 pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let scenario = common.scenario_of_policy(&args.policy)?;
     interrupt::be_patient(PATIENCE + Duration::from_secs(10));
@@ -124,6 +127,7 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
         patience: PATIENCE,
     };
     let notes = output.notes();
+    let pipes = (Box::new(UntilStopped) as _, Box::new(output.stdout()) as _);
     let watched = Watched::new(output);
     let mut said = Ok(());
     let mut started = |addresses: &[Address]| {
@@ -136,7 +140,6 @@ pub(super) fn run(args: &ServeArgs, common: &Common, output: &mut Output) -> Res
             said = output.json("listening", &json!({"addresses": listening}));
         }
     };
-    let pipes = (Box::new(UntilStopped) as _, Box::new(io::stdout()) as _);
     let served = scenario.serve(&params, pipes, &mut started, watched.caller())?;
     said?;
     notes.note(summary(&served, common.verbose > 0));

@@ -1,7 +1,7 @@
 //! `distill shadow`: what a policy would have done beside a present scheduler, and whether the cluster is the one it was made for.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     disagreement::print_regions,
     inputs::Inputs,
     output::Output,

@@ -1,7 +1,7 @@
 //! `distill simulate`: run policies on the same arrivals with the same luck.
 
 use super::{
-    Common, Verdict,
+    common::{Common, Verdict},
     compare::{EpisodeArgs, WorkloadArgs, closed_loops},
     inputs::Inputs,
     output::Output,

@@ -59,7 +59,7 @@ fn a_model_without_sizes_has_one() {
     assert!(said.contains("size 1") && !said.contains("size 8"), "{said}");
     let models: Value = serde_json::from_str(&fs::read_to_string(dir.join("models.json")).unwrap()).unwrap();
     assert_eq!(models["models"][0]["sizes"], serde_json::json!([1, 1]));
-    refused(dir, &["profile-model", "one.onnx", "--sizes", "8"], &["tasks have one size; leave `--sizes` out"]);
+    refused(dir, &["profile-model", "one.onnx", "--sizes", "8"], &["tasks have one size; leave sizes out"]);
 }
 
 #[test]

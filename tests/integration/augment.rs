@@ -159,7 +159,7 @@ fn an_interrupted_search_goes_on_to_the_same_bytes_on_any_number_of_threads() ->
         std::fs::write(&journal, journaled)?;
         let message = open().unwrap_err().to_string();
         assert!(message.contains("evaluations.jsonl, line") && message.contains(line), "{message}");
-        assert!(message.contains(why) && message.contains("give --force to begin anew"), "{message}");
+        assert!(message.contains(why) && message.contains("take the line out"), "{message}");
     }
     // What an earlier version wrote without a check value is run again.
     let wrong = format!("{}{other}{}}}\n{rest}", &without[..digit], &without[digit + 1..]);

@@ -48,6 +48,8 @@ mod dl2_golden;
 #[path = "../../examples/embed.rs"]
 mod embed;
 #[cfg(feature = "cli")]
+mod embedded;
+#[cfg(feature = "cli")]
 mod explain;
 #[cfg(feature = "toolkit")]
 mod explainer_counterfactual;

@@ -333,7 +333,7 @@ fn another_plan_is_refused_by_its_first_difference() -> Outcome {
     feature.manifest.feature_set.levels[1].features[0].version = 2;
     feature.manifest.feature_set_hash = feature.manifest.feature_set.hash();
     for (other, difference) in [
-        (seed, "`manifest.seed` is 3 there and 4 now; remove it or pass --force"),
+        (seed, "`manifest.seed` is 3 there and 4 now; remove it"),
         (feature, "`manifest.feature_set.levels[1].features[0].version` is 1 there and 2 now"),
         (plan(6, 2), "`parts` is 3 there and 2 now"),
     ] {

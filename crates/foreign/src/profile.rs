@@ -47,7 +47,7 @@ pub fn time(
 ) -> Result<Option<Vec<Vec<f64>>>, ForeignError> {
     let load = |problem: String| ForeignError::Load { network: model.network().to_owned(), problem };
     if model.has_one_size() && params.sizes != [1] {
-        let problem = "its inputs have a fixed length, so that tasks have one size; leave `--sizes` out";
+        let problem = "its inputs have a fixed length, so that tasks have one size; leave sizes out";
         return Err(load(problem.to_owned()));
     }
     let cells: Vec<(u32, u32)> =

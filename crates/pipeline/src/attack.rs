@@ -169,8 +169,7 @@ pub fn attack<S: Editable>(
         let path = request.dir.join(EPISODES).join(format!("{number:05}.json"));
         // What an earlier version wrote, or half of it, is made again rather than believed.
         if std::fs::read_to_string(&path).is_ok_and(|text| unsealed(&text, &plan_text) != Err(Unsealed::Missing)) {
-            let again = "remove the file, and the same command runs this episode again (--force: all of them)";
-            let known = read_episode(&path, number, &plan_text, again)?;
+            let known = read_episode(&path, number, &plan_text, true)?;
             caller.watch.episode(0);
             return Ok(known);
         }
@@ -253,16 +252,15 @@ fn found(
     let other: AttackParams =
         serde_json::from_value(plan["params"].clone()).map_err(|e| not(format!("its plan cannot be read: {e}")))?;
     *params = other;
-    let again = "carry that attack out again with --force";
     let episode =
-        |number: u32| read_episode(&dir.join(EPISODES).join(format!("{number:05}.json")), number, &text, again);
+        |number: u32| read_episode(&dir.join(EPISODES).join(format!("{number:05}.json")), number, &text, false);
     (0..params.episodes).map(episode).collect()
 }
 
-/// The attempts of an episode as a plan's attack has written them; `again` is what to do where something else has.
-fn read_episode(path: &Path, number: u32, plan: &str, again: &str) -> Result<EpisodeAttempts, PipelineError> {
+/// The attempts of an episode as a plan's attack has written them, be it the one that is resumed or another one.
+fn read_episode(path: &Path, number: u32, plan: &str, resumed: bool) -> Result<EpisodeAttempts, PipelineError> {
     let text = std::fs::read_to_string(path).map_err(|source| PipelineError::Read { path: path.to_owned(), source })?;
-    let not = |why: String| PipelineError::Refused(format!("{}: {why}; {again}", path.display()));
+    let not = |why: String| PipelineError::AttackedEpisode { path: path.to_owned(), why, resumed };
     unsealed(&text, plan).map_err(|e| not(e.to_string()))?;
     let found: EpisodeAttempts = serde_json::from_str(&text).map_err(|e| not(e.to_string()))?;
     match found.episode == number {

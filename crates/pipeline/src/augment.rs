@@ -175,7 +175,7 @@ struct Users<S: Simulated> {
 
 impl<S: Simulated> Users<S> {
     fn of(scenario: &Entry<S>, budget: &EditBudget) -> Result<Self, PipelineError> {
-        let refused = |why: String| PipelineError::Refused(format!("--under-attack: {why}"));
+        let refused = |why: String| PipelineError::parameter("under_attack", None, why);
         let none = || refused(format!("jobs of the scenario {} cannot be edited", S::INFO.name));
         let attack = scenario.attack.as_ref().ok_or_else(none)?;
         budget.check(&(attack.edits)()).map_err(|e| refused(e.to_string()))?;

@@ -253,10 +253,11 @@ pub fn with_edge_cases(scenario: &dyn AnyScenario, workloads: &[String]) -> Resu
             continue;
         }
         if !known.contains(&spec.name.as_str()) || spec.params.contains_key("edge") {
-            return Err(PipelineError::Refused(match known[..] {
-                [] => format!("--edge-cases: the scenario {} has none", scenario.info().name),
-                _ => format!("--edge-cases: `{id}` has none; {} without edge=NAME have", known.join(" and ")),
-            }));
+            let why = match known[..] {
+                [] => format!("the scenario {} has none", scenario.info().name),
+                _ => format!("`{id}` has none; {} without edge=NAME have", known.join(" and ")),
+            };
+            return Err(PipelineError::parameter("edge_cases", None, why));
         }
         for (case, _) in scenario.edge_cases() {
             spec.params.insert("edge".to_owned(), (*case).to_owned());

@@ -57,12 +57,10 @@ pub enum PipelineError {
         why: String,
     },
     /// Nothing says what to choose on.
-    #[error("which episodes of {0} traces to choose on is not clear; give a trace of others (--validation)")]
+    #[error("which episodes of {0} traces to choose on is not clear; give a trace of others")]
     NoValidation(usize),
     /// Nothing is left to choose on.
-    #[error(
-        "one episode cannot be divided into training and validation; record more, or give a validation trace (--validation)"
-    )]
+    #[error("one episode cannot be divided into training and validation; record more, or give a validation trace")]
     OneEpisode,
     /// Too little for one model per level.
     #[error("a size of {most} is too small: {levels} levels need a size of at least 1 each")]
@@ -98,7 +96,7 @@ pub enum PipelineError {
         figure: &'static str,
     },
     /// A demand that no model meets.
-    #[error("{demand} is out of reach: the best of all sizes is {best}; lower it, or raise the size (--max-size)")]
+    #[error("{demand} is out of reach: the best of all sizes is {best}; lower it, or raise the size")]
     OutOfReach {
         /// The demand, e.g. `job/free/top1=0.9`.
         demand: String,
@@ -107,7 +105,7 @@ pub enum PipelineError {
     },
     /// Demands that can be met, but not within the size.
     #[error(
-        "no models of total size {0} or less meet all demands and have the figure that decides; allow a larger size (--max-size)"
+        "no models of total size {0} or less meet all demands and have the figure that decides; allow a larger size"
     )]
     NoneWithin(usize),
     /// A spec is malformed.
@@ -214,7 +212,7 @@ pub enum PipelineError {
         known: String,
     },
     /// No combination of a front's models has the figure to go by.
-    #[error("no combination of models has the figure `{0}`; choose another with --by")]
+    #[error("no combination of models has the figure `{0}`; choose another")]
     NoCombination(&'static str),
     /// A trace of other features than a student's.
     #[error("{}: the trace has other features than the student was fitted on: {difference}", trace.display())]
@@ -239,18 +237,24 @@ pub enum PipelineError {
         episodes: u32,
     },
     /// The folder belongs to another search.
-    #[error(
-        "{}: the folder holds a search with another student, workload, seed or budget; give --force to replace it, or -o for \
-         another folder",
-        .0.display()
-    )]
+    #[error("{}: the folder holds a search with another student, workload, seed or budget", .0.display())]
     OtherSearch(PathBuf),
     /// The folder belongs to another attack.
-    #[error(
-        "{}: the folder holds another attack, or one with other arguments; give --force to replace it, or -o for another folder",
-        .0.display()
-    )]
+    #[error("{}: the folder holds another attack, or one with other arguments", .0.display())]
     OtherAttack(PathBuf),
+    /// An episode of an attack is not as the attack has written it.
+    #[error(
+        "{}: {why}; {}", path.display(),
+        if *resumed { "remove the file, and the same command runs this episode again" } else { "carry that attack out again" }
+    )]
+    AttackedEpisode {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+        /// Whether it is the attack at hand that goes on, rather than one whose edits are taken.
+        resumed: bool,
+    },
     /// The run directory belongs to another student.
     #[error("{}: the run directory holds another student; give another directory, or remove the file to replace it", .0.display())]
     OtherStudent(PathBuf),
@@ -259,7 +263,7 @@ pub enum PipelineError {
     StudentThere(PathBuf),
     /// No region can be found on one half of the episodes and measured on the other.
     #[error(
-        "--disagreement needs two episodes or more with choices between candidates; {} has them at no level",
+        "disagreement needs two episodes or more with choices between candidates; {} has them at no level",
         .0.display()
     )]
     NoRegions(PathBuf),
@@ -267,14 +271,34 @@ pub enum PipelineError {
     #[error("{}: there is no choice between two candidates at any level: nothing to explain", .0.display())]
     NothingToExplain(PathBuf),
     /// No rule is known for a level.
-    #[error("no rule is known for level `{0}`; give one with --rule NAME=RULE")]
+    #[error("no rule is known for level `{0}`; give one")]
     NoRule(String),
     /// A level that there is not.
     #[error("no level `{0}`")]
     NoLevel(String),
+    /// The student of a run directory was not measured.
+    #[error("{}: the student of the run was not measured", .0.display())]
+    NotMeasured(PathBuf),
+    /// A parameter has a value that it cannot have here.
+    #[error("{parameter}{}: {why}", given.iter().map(|given| format!(" {given}")).collect::<String>())]
+    Parameter {
+        /// Its name.
+        parameter: &'static str,
+        /// Its value, where there may be others.
+        given: Option<String>,
+        /// Why not.
+        why: String,
+    },
     /// What was asked for names something that there is not, or is not of the form it must have; in words.
     #[error("{0}")]
     Refused(String),
+}
+
+impl PipelineError {
+    /// A parameter that cannot have its value, with that if there may be others.
+    pub(super) fn parameter(parameter: &'static str, given: Option<String>, why: impl Into<String>) -> Self {
+        Self::Parameter { parameter, given, why: why.into() }
+    }
 }
 
 impl From<LessonsError> for PipelineError {

@@ -47,12 +47,10 @@ pub fn with_exceptions(
     params: &ExceptionParams,
     caller: Caller<'_>,
 ) -> Result<RulesWithExceptions, PipelineError> {
+    let refused = |why: String| PipelineError::parameter("exceptions", None, why);
     let names: Vec<&str> = known.iter().map(|k| k.rule.name.as_str()).collect();
     if let Some(unknown) = of.iter().find(|e| *e != "best" && !names.contains(&e.as_str())) {
-        return Err(PipelineError::Refused(format!(
-            "--exceptions: there is no rule `{unknown}` for this trace, only best, {}",
-            names.join(", ")
-        )));
+        return Err(refused(format!("there is no rule `{unknown}` for this trace, only best, {}", names.join(", "))));
     }
     let [train, validation] = tables(trace.into(), validation, None, caller)?;
     caller.watch.steps(train.len());
@@ -66,8 +64,8 @@ pub fn with_exceptions(
             [] => (best_rule(&of_level, train, params.kind)?, of.iter().any(|e| e == "best")),
             [rule] => (rule, true),
             [a, b, ..] => {
-                return Err(PipelineError::Refused(format!(
-                    "--exceptions: `{}` and `{}` are both of level `{}`",
+                return Err(refused(format!(
+                    "`{}` and `{}` are both of level `{}`",
                     a.rule.name, b.rule.name, a.rule.level
                 )));
             }

@@ -211,7 +211,7 @@ pub fn explain_choice(
     let level = found.ok_or_else(|| {
         let known: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
         let (level, known) = (level.unwrap_or_default(), known.join(", "));
-        PipelineError::Refused(format!("--choice: the student has no level `{level}`, only {known}"))
+        PipelineError::parameter("choice", None, format!("the student has no level `{level}`, only {known}"))
     })?;
     let table = find(trace, &level.level, number)?;
     let choice = table.choice(0);
@@ -250,9 +250,7 @@ fn candidate(table: &LevelTable, entity: u32) -> Result<usize, PipelineError> {
     let name = table.spec.entities.last().map_or("candidate", String::as_str);
     last.iter().position(|&e| e == entity).ok_or_else(|| {
         let known: Vec<String> = last.iter().map(u32::to_string).collect();
-        PipelineError::Refused(format!(
-            "--why-not {entity}: no candidate of this choice is {name} {entity}, only {}",
-            known.join(", ")
-        ))
+        let why = format!("no candidate of this choice is {name} {entity}, only {}", known.join(", "));
+        PipelineError::parameter("why_not", Some(entity.to_string()), why)
     })
 }

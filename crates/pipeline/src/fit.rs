@@ -4,13 +4,14 @@ use super::{
     AnyScenario, Caller, Front, FrontLoop, Lessons, MAX_SIZE, PipelineError, SizedStudent,
     front::{name, schedule},
     tables,
+    tables::nothing_to_choose,
 };
 use sched_distill_core::{
     level::ALL_KINDS,
     model::{LevelModels, Model, Structure, Student},
 };
 use sched_distill_judge::evaluator::{Estimate, FidelityRow, PolicyOutcome, Role, Scorer, fidelity};
-use sched_distill_learn::{By, FitParams, FrontModel, Gate, Learner, fit_student, is_usable, left_out, within_noise};
+use sched_distill_learn::{By, FitParams, FrontModel, Gate, Learner, fit_student, left_out, within_noise};
 use sched_distill_trace::{LevelTable, Trace};
 
 /// Size of a student unless another one is asked for.
@@ -244,11 +245,6 @@ fn fidelity_of(student: &Student, validation: &[LevelTable]) -> Vec<FidelityRow>
         fidelity(table, &scorers, 0)
     };
     student.levels.iter().zip(validation).flat_map(of_level).collect()
-}
-
-/// Whether no choice of a level has two candidates that count.
-pub(super) fn nothing_to_choose(table: &LevelTable) -> bool {
-    !table.iter().any(|choice| is_usable(&choice))
 }
 
 /// What a quarter and twice the size come to; `None` where nothing is hard.

@@ -1,7 +1,8 @@
 //! How much fidelity a given size buys, and which models give it.
 
 use super::{
-    AnyScenario, Caller, CompareParams, Contender, Lessons, PipelineError, SizeChoice, fit::nothing_to_choose, tables,
+    AnyScenario, Caller, CompareParams, Contender, Lessons, PipelineError, SizeChoice, tables,
+    tables::nothing_to_choose,
 };
 use rayon::prelude::*;
 use sched_distill_core::{model::Student, rng::Split};

@@ -191,10 +191,7 @@ mod tests {
         let both = Lessons::new(&a, &others)?;
         let caller = Caller { watch: &(), stop: &AtomicBool::new(false) };
         let refused = |validation| fit(both, validation, &FitPlan::default(), caller).unwrap_err().to_string();
-        assert_eq!(
-            refused(None),
-            "which episodes of 2 traces to choose on is not clear; give a trace of others (--validation)"
-        );
+        assert_eq!(refused(None), "which episodes of 2 traces to choose on is not clear; give a trace of others");
         assert!(refused(Some(&b)).contains("has the same episodes as the training trace"));
         Ok(())
     }

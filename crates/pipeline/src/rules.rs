@@ -44,15 +44,12 @@ pub fn known_rules(
     let mut all: Vec<(Rule, String)> =
         known.into_iter().flatten().map(|(rule, meaning)| (rule, meaning.to_owned())).collect();
     for text in more {
+        let refused = |why: String| PipelineError::parameter("rule", Some(format!("`{text}`")), why);
         let Some((name, rule)) = text.split_once('=').filter(|(name, _)| !name.contains(':')) else {
-            return Err(PipelineError::Refused(format!(
-                "--rule `{text}`: expected NAME=RULE, e.g. mine='job: smallest remaining_work_rank'"
-            )));
+            return Err(refused("expected NAME=RULE, e.g. mine='job: smallest remaining_work_rank'".to_owned()));
         };
         if name == "best" || all.iter().any(|(r, _)| r.name == name) {
-            return Err(PipelineError::Refused(format!(
-                "--rule `{text}`: there is a rule `{name}` already; choose another name"
-            )));
+            return Err(refused(format!("there is a rule `{name}` already; choose another name")));
         }
         all.push((Rule::parse(name, rule, set)?, rule.trim().to_owned()));
     }

@@ -230,11 +230,7 @@ impl RunDir {
         let evaluation: Option<Evaluation> = run.read("evaluation.json", "an evaluation")?;
         let evaluation = evaluation.filter(|e| student.has_hash(&e.student));
         let (Some(info), Some(evaluation)) = (info, evaluation) else {
-            return Err(PipelineError::Refused(format!(
-                "{}: the student of the run was not measured; `distill evaluate STUDENT TRACE -t TEACHER --run {}` does that",
-                dir.display(),
-                dir.display()
-            )));
+            return Err(PipelineError::NotMeasured(dir.to_owned()));
         };
         let compared: Option<Vec<Compared>> = run.read("compared.json", "a list of students")?;
         let beside = |c: &Compared| student.has_hash(&c.beside);

@@ -189,3 +189,8 @@ fn kept(
     }
     Ok(table)
 }
+
+/// Whether no choice of a level has two candidates that count.
+pub(super) fn nothing_to_choose(table: &LevelTable) -> bool {
+    !table.iter().any(|choice| is_usable(&choice))
+}

@@ -59,17 +59,6 @@ pub(super) fn section(
     Ok(Some(Section { words, json: embedded(&data.to_string()), data }))
 }
 
-/// A page for one decision.
-///
-/// # Errors
-///
-/// [`ReportError::Page`] if it cannot be put together.
-pub fn decision_page(decision: &DecisionView) -> Result<String, ReportError> {
-    let data = super::to_data("decision", &[decision])?;
-    super::page::render_decision(decision, &embedded(&data.to_string()))
-        .map_err(|e| ReportError::Page { source: Box::new(e) })
-}
-
 /// JSON in which no text can end the element that holds it, nor act where somebody looks at the page's source.
 pub(super) fn embedded(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());

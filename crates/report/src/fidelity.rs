@@ -2,6 +2,7 @@
 
 use super::{
     ReportError,
+    closest::{best_heuristic, best_rule, is_rule, kinds, levels},
     dot_chart::{Cell, Panel, Row, draw},
     plain::{Plain, SETTLED},
     svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE},
@@ -71,47 +72,6 @@ fn nothing_to_learn(level: &str, rows: &[FidelityRow], plain: Plain<'_>) -> Opti
     let how = if least == 1.0 { "always" } else { "almost always" };
     always.then(|| {
         format!("{said} The rules found here {how} choose the same: there is nothing else to learn at this level.")
-    })
-}
-
-/// Names of the levels in order of first appearance.
-pub(super) fn levels(rows: &[FidelityRow]) -> Vec<&str> {
-    distinct(rows.iter().map(|r| r.level.as_str()))
-}
-
-/// Names of the kinds in order of first appearance.
-pub(super) fn kinds<'a>(rows: &[&'a FidelityRow]) -> Vec<&'a str> {
-    distinct(rows.iter().map(|r| r.kind.as_str()))
-}
-
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    seen
-}
-
-/// The single-feature rule that agrees best with the teacher (the first of equals).
-pub(super) fn best_rule<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option<&'a FidelityRow> {
-    best(rows.iter().copied().filter(|r| r.kind == kind && is_rule(r)))
-}
-
-/// The named heuristic that agrees best with the teacher (the first of equals).
-pub(super) fn best_heuristic<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option<&'a FidelityRow> {
-    best(rows.iter().copied().filter(|r| r.kind == kind && r.role == Role::Heuristic))
-}
-
-fn is_rule(row: &FidelityRow) -> bool {
-    row.role == Role::Baseline && row.scorer != "random"
-}
-
-fn best<'a>(rows: impl Iterator<Item = &'a FidelityRow>) -> Option<&'a FidelityRow> {
-    rows.fold(None, |best: Option<&FidelityRow>, r| match best {
-        Some(b) if b.top1.value >= r.top1.value => Some(b),
-        _ => Some(r),
     })
 }
 

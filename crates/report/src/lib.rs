@@ -5,6 +5,7 @@
 //! levels, choices, students and schedules; it never simulates and never computes a figure that an evaluation should hold.
 
 mod augmented;
+mod closest;
 mod coefficients;
 mod decision;
 mod departures;
@@ -38,9 +39,10 @@ mod tree;
 mod what_if;
 mod words;
 
-pub use decision::{CandidateView, DecisionView, decision_page};
+pub use decision::{CandidateView, DecisionView};
 pub use first_screen::RunVerdict;
 pub use learning_curve::{CurvePoint, LearningCurve, learning_curve};
+pub use page::decision_page;
 
 use run_dir::RunDir;
 use sched_distill_core::model::StudentError;

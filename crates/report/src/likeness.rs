@@ -2,8 +2,8 @@
 
 use super::{
     ReportError,
+    closest::best_rule,
     dot_chart::{Cell, Panel, Row, draw},
-    fidelity::best_rule,
     glossary::{Part, explained},
     plain::{Plain, capital},
     svg::{Chart, GREEN},

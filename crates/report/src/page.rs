@@ -1,11 +1,11 @@
 //! The page: sections in the order of a reader's questions, put into the template with everything escaped.
 
 use super::{
-    Report, ReportError, ReportParams, augmented,
-    decision::{self, DecisionView},
+    Report, ReportError, ReportParams, augmented, closest,
+    decision::{self, DecisionView, embedded},
     departures, fidelity, first_screen, gaming, holds_up, lead, likeness, matters, model_card, rules,
     run_dir::RunDir,
-    scorecard, size_front, students, summary, what_if,
+    scorecard, size_front, students, summary, to_data, what_if,
     words::count,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -115,7 +115,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
     let decisions =
         run.decisions.as_ref().map(|d| decision::section(d, &run.student, run.plain())).transpose()?.flatten();
     let what_if = run.what_if.as_ref().map(|w| what_if::section(w, &run.student, run.plain())).transpose()?.flatten();
-    let fidelity = fidelity::sections(rows, &slugs(fidelity::levels(rows).into_iter()), run.plain())?;
+    let fidelity = fidelity::sections(rows, &slugs(closest::levels(rows).into_iter()), run.plain())?;
     let front = size_front::section(run)?;
     let departures = departures::section(&run.evaluation, run.plain())?;
     let holds_up = holds_up::section(run)?;
@@ -183,8 +183,18 @@ fn render(page: &Page<'_>) -> Result<String, minijinja::Error> {
     environment()?.get_template("page.html")?.render(Serde(page))
 }
 
+/// A page for one decision.
+///
+/// # Errors
+///
+/// [`ReportError::Page`] if it cannot be put together.
+pub fn decision_page(decision: &DecisionView) -> Result<String, ReportError> {
+    let data = to_data("decision", &[decision])?;
+    render_decision(decision, &embedded(&data.to_string())).map_err(|e| ReportError::Page { source: Box::new(e) })
+}
+
 /// The page of one decision, whose data are `json`.
-pub(super) fn render_decision(decision: &DecisionView, json: &str) -> Result<String, minijinja::Error> {
+fn render_decision(decision: &DecisionView, json: &str) -> Result<String, minijinja::Error> {
     let page =
         minijinja::context! { policy => policy(), style => STYLE, script => SCRIPT, decision => Serde(decision), json };
     environment()?.get_template("one_decision.html")?.render(page)

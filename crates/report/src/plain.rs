@@ -1,7 +1,7 @@
 //! Levels, kinds and quantities in plain words: those that the run brings along from its scenario, else their names.
 
 use super::{
-    fidelity::{best_rule, kinds},
+    closest::{best_rule, kinds},
     words::{self, list, number, quantity},
 };
 use sched_distill_core::level::{ALL_KINDS, FLAG, FeatureSet, FeatureSpec, LevelSpec, Phrases, Words};

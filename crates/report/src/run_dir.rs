@@ -20,6 +20,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The name under which the demo compares the augmented student.
+pub(super) const AUGMENTED: &str = "augmented";
+
 /// The files of a run directory that a report draws from.
 pub(super) struct RunDir {
     pub(super) info: RunInfo,

@@ -6,7 +6,7 @@ use super::{
     first_screen::NAMED,
     goal,
     plain::capital,
-    run_dir::RunDir,
+    run_dir::{AUGMENTED, RunDir},
     svg::{BLUE, Chart, GREY, PURPLE},
     words::{count, interval, list, number, percent},
 };
@@ -140,9 +140,8 @@ fn students<'a>(run: &'a RunDir, augmented: Option<&'a Evaluation>, gates: &Verd
     found.collect()
 }
 
-/// What the run's own student is called in tables, and the name under which the demo compares the augmented one.
+/// What the run's own student is called in tables.
 const OWN: &str = "this student";
-pub(super) const AUGMENTED: &str = "augmented";
 
 /// A student by its file and the folder that this is in, unless two have the same.
 fn called(name: &str, all: &[&str]) -> String {

@@ -25,9 +25,7 @@ pub enum AddressError {
     #[error("`{0}` is no address; write unix:PATH, or tcp:HOST:PORT such as tcp:127.0.0.1:7400")]
     Form(String),
     /// Others than this machine could connect.
-    #[error(
-        "{address}: {found} can be reached from other machines; listen on 127.0.0.1 or [::1], or allow it (--allow-remote, with --token-file)"
-    )]
+    #[error("{address}: {found} can be reached from other machines; listen on 127.0.0.1 or [::1], or allow it")]
     Remote {
         /// What was asked for.
         address: Address,
@@ -36,7 +34,7 @@ pub enum AddressError {
     },
     /// Others than this machine could connect, and anybody would be answered.
     #[error(
-        "{address}: other machines may reach {found}, and whoever does would be answered; give a token that they have to know (--token-file)"
+        "{address}: other machines may reach {found}, and whoever does would be answered; give a token that they have to know"
     )]
     Open {
         /// What was asked for.
@@ -213,7 +211,7 @@ mod tests {
         };
         assert!(listen("127.0.0.1:0", false, &None).is_ok());
         for (remote, token, words) in
-            [(false, &None, "--allow-remote"), (false, &token, "--allow-remote"), (true, &None, "(--token-file)")]
+            [(false, &None, "or allow it"), (false, &token, "or allow it"), (true, &None, "give a token")]
         {
             let said = listen("0.0.0.0:0", remote, token).unwrap_err();
             assert!(said.contains(words), "{said}");

@@ -82,10 +82,7 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// A directory holds a trace made with other arguments.
-    #[error(
-        "{}: holds a trace made with other arguments: {difference}; remove it or pass --force to record over it",
-        dir.display()
-    )]
+    #[error("{}: holds a trace made with other arguments: {difference}; remove it", dir.display())]
     PlanDiffers {
         /// The directory.
         dir: PathBuf,

@@ -13,10 +13,6 @@ use super::{
 };
 use sched_distill_core::level::LevelSpec;
 
-/// Columns that every level has, in the order in which they are written. Entities and features follow.
-pub(super) const FIXED_COLUMNS: [&str; 10] =
-    ["episode", "step", "choice", "time_ms", "kind", "candidate", "parent", "log_prob", "chosen", "weight"];
-
 /// Rows in a block when columns become a row-major matrix or the other way round, so that the block stays in the
 /// processor's cache.
 const BLOCK: usize = 128;

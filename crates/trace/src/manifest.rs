@@ -8,11 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{
-    error::{Problems, TraceError},
-    level_file::FIXED_COLUMNS,
-    rows::EPISODE_COLUMNS,
-};
+use super::error::{Problems, TraceError};
 use sched_distill_core::{
     figure::{COMPLETION_FIGURES, Figure},
     level::{ALL_KINDS, FeatureSet, sha256_hex},
@@ -30,6 +26,11 @@ pub(super) const EPISODES: &str = "episodes";
 pub(super) const ITEMS: &str = "items";
 pub(super) const TIMELINE: &str = "timeline";
 pub(super) const SIDE_TABLES: [&str; 3] = [EPISODES, ITEMS, TIMELINE];
+/// Columns of the episodes before those of the figures.
+pub(super) const EPISODE_COLUMNS: [&str; 7] = ["episode", "seed", "split", "policy", "outcome", "decisions", "events"];
+/// Columns that every level has, in the order in which they are written. Entities and features follow.
+const FIXED_COLUMNS: [&str; 10] =
+    ["episode", "step", "choice", "time_ms", "kind", "candidate", "parent", "log_prob", "chosen", "weight"];
 /// Folder of the markers of finished parts.
 pub(super) const PARTS: &str = "parts";
 

@@ -6,7 +6,7 @@ use super::{
     columns::{Cell, Frame},
     encoder::{Cells, schema},
     error::Problems,
-    manifest::{EPISODES, ITEMS, TIMELINE},
+    manifest::{EPISODE_COLUMNS, EPISODES, ITEMS, TIMELINE},
 };
 use sched_distill_core::{figure::Figure, rng::Split};
 
@@ -79,9 +79,6 @@ pub struct EpisodeRow {
 
 /// What [`EpisodeRow::outcome`] says of an episode that left jobs unfinished.
 pub const STALLED: &str = "stalled";
-
-/// Columns of the episodes before those of the figures.
-pub(super) const EPISODE_COLUMNS: [&str; 7] = ["episode", "seed", "split", "policy", "outcome", "decisions", "events"];
 
 impl Row for EpisodeRow {
     const TABLE: &'static str = EPISODES;

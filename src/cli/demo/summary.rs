@@ -2,7 +2,7 @@
 
 use super::{Demo, Output};
 use crate::{
-    cli::{files::shown, serve::SOCKET, verdict},
+    cli::{files::shown, parts::SOCKET, verdict},
     evaluator::Evaluation,
     model::{ScoreCandidates, Student},
     pipeline::{command_line, with_edge_cases},

@@ -2,7 +2,11 @@
 
 use super::{RunArgs, method::GradientArgs, train};
 use crate::{
-    cli::{Common, Verdict, inputs::Inputs, output::Output},
+    cli::{
+        common::{Common, Verdict},
+        inputs::Inputs,
+        output::Output,
+    },
     dag::Dag,
     practice::AnyGround as _,
     trainer::{

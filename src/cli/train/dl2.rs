@@ -6,7 +6,11 @@ use super::{
     train,
 };
 use crate::{
-    cli::{Common, Verdict, inputs::Inputs, output::Output},
+    cli::{
+        common::{Common, Verdict},
+        inputs::Inputs,
+        output::Output,
+    },
     practice::AnyGround as _,
     trainer::{
         Schedule, Weights,

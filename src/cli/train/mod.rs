@@ -7,7 +7,12 @@ mod method;
 mod scorer;
 
 use super::{
-    Common, Interrupted, STOP, Verdict, files::shown, inputs::Inputs, output::Output, progress::TrainingBar,
+    common::{Common, Verdict},
+    files::shown,
+    inputs::Inputs,
+    interrupt::{Interrupted, STOP},
+    output::Output,
+    progress::TrainingBar,
     table::Table,
 };
 use crate::{
@@ -253,7 +258,7 @@ fn train<L: Trainee>(
     let before: f64 = checkpoint.seconds.iter().sum();
     let schedule = trainee.schedule();
     let bar =
-        TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, output.notes());
+        TrainingBar::new(u64::from(schedule.imitation + schedule.iterations), args.time_limit, before, &output.notes());
     let name = (reference, trainee.objective());
     let mut session = Session::new(trainee, checkpoint, &STOP).map_err(stopped)?;
     let mut saved = Instant::now();

@@ -6,7 +6,12 @@ use super::{
     stopped, train,
 };
 use crate::{
-    cli::{Common, STOP, Verdict, inputs::Inputs, output::Output},
+    cli::{
+        common::{Common, Verdict},
+        inputs::Inputs,
+        interrupt::STOP,
+        output::Output,
+    },
     network::{
         Tensors,
         scorer::{ScorerShape, ScorerWeights},

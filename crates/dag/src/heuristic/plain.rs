@@ -1,6 +1,5 @@
 //! Rules without weights: the reference's `random`, `fifo` and `fair`, and a weighted `fair`.
 
-use super::soft::whole_up;
 use crate::{
     Dag,
     state::{Decision, StageRef, View},
@@ -10,6 +9,11 @@ use sched_distill_core::{
     rng::Stream,
     scenario::Said,
 };
+
+/// The next whole number, where what rounding adds to a whole one does not count.
+pub(super) fn whole_up(x: f64) -> u32 {
+    (x - 1e-9 * x).ceil() as u32
+}
 
 /// The reference's way to choose a stage within a job: the first schedulable stage none of whose parents is unfinished,
 /// else the first schedulable stage.

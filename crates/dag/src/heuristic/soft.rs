@@ -5,7 +5,7 @@
 
 use crate::{
     Dag,
-    heuristic::plain::{find, remaining_work_ms, stages_of},
+    heuristic::plain::{find, remaining_work_ms, stages_of, whole_up},
     state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
@@ -104,11 +104,6 @@ impl Soft {
 /// ceil(cap · N / J).
 fn fair_cap(seen: &View<'_>, cap: f64) -> u32 {
     whole_up(cap * f64::from(seen.num_executors()) / seen.active_jobs().len() as f64)
-}
-
-/// The next whole number, where what rounding adds to a whole one does not count.
-pub(super) fn whole_up(x: f64) -> u32 {
-    (x - 1e-9 * x).ceil() as u32
 }
 
 impl Soft {

@@ -62,6 +62,11 @@ pub(super) struct Drawn {
 }
 
 impl Errors {
+    /// The same where this strains the scheduler.
+    fn with(self, edge: Option<EdgeCase>) -> Self {
+        if edge == Some(EdgeCase::Misdeclared) { Self { inflated: 0.5, ..self } } else { self }
+    }
+
     /// Draws a job from a stream of its own.
     pub(super) fn draw(&self, stream: &mut Stream) -> Drawn {
         let model = stream.below(MODELS.len());
@@ -102,7 +107,7 @@ impl Source<Deadlines> for Generator {
     fn jobs(&self, cluster: &Arc<Cluster>, EpisodeId { seed, .. }: EpisodeId) -> Vec<DeadlineJob> {
         let times = self.arrivals().times_ms(self.jobs, seed);
         let mut stream = Stream::new(seed, "deadline jobs");
-        let errors = self.edge.map_or(self.errors, |edge| edge.errors(self.errors));
+        let errors = self.errors.with(self.edge);
         let mut job = |arrival_ms: f64| {
             let work_ms = self.work[0] * (self.work[1] * stream.normal()).exp();
             let drawn = errors.draw(&mut stream);

@@ -1,6 +1,6 @@
 //! Edge cases: families of workloads that strain a scheduler in one way each.
 
-use super::{Arrivals, DeadlineJob, builtin::Errors};
+use super::{Arrivals, DeadlineJob};
 use sched_distill_core::rng::Stream;
 
 /// A family of workloads.
@@ -35,11 +35,6 @@ impl EdgeCase {
     /// Another arrival process, if the family has one.
     pub(super) fn arrivals(self, jobs: u32) -> Option<Arrivals> {
         (self == Self::Burst).then_some(Arrivals::Bursts { size: jobs, gap_ms: 0.0 })
-    }
-
-    /// What users get wrong.
-    pub(super) fn errors(self, errors: Errors) -> Errors {
-        if self == Self::Misdeclared { Errors { inflated: 0.5, ..errors } } else { errors }
     }
 
     /// Changes an episode's jobs.

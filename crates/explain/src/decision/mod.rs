@@ -6,7 +6,7 @@ pub use selection::{Selection, select};
 
 use super::{
     ChoiceColumns, ChoiceGoal, ChoiceSearch, Constraints, Decider, ExplainError, Preference, choice_counterfactual,
-    level::columns_read,
+    level::{columns_read, digits},
 };
 use sched_distill_core::{
     level::{LevelSpec, NONE_FLAG},
@@ -380,11 +380,6 @@ fn listed(n: usize, must: &[Option<usize>], probability: impl Fn(usize) -> f64) 
     order.truncate(LISTED.max(must.iter().flatten().count()));
     order.sort_unstable();
     order
-}
-
-/// A number with its first seven digits, which keeps files small.
-pub(super) fn digits(value: f64) -> f64 {
-    format!("{value:.6e}").parse().unwrap_or(value)
 }
 
 /// Six digits after the point are enough for a probability, and keep files small.

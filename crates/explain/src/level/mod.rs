@@ -5,7 +5,7 @@ mod nodes;
 mod tendency;
 mod weight;
 
-use super::{ExplainError, Family, LevelExplanation, Likeness, Points, Preference, decision::digits, families};
+use super::{ExplainError, Family, LevelExplanation, Likeness, Points, Preference, families};
 use rayon::prelude::*;
 use sched_distill_core::{
     level::{ALL_KINDS, LevelSpec},
@@ -151,4 +151,9 @@ fn draw<T>(list: &mut Vec<T>, most: usize, mut stream: Stream) {
         list.swap(i, other);
     }
     list.truncate(most);
+}
+
+/// A number with its first seven digits, which keeps files small.
+pub(super) fn digits(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
 }

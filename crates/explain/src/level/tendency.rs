@@ -1,10 +1,9 @@
 //! Which way the families of features count: in the student's model by their shares, and in the teacher's choices with the other
 //! important families held.
 
-use super::{Case, Sampled};
+use super::{Case, Sampled, digits};
 use crate::{
     Direction, Tendency, Weight,
-    decision::digits,
     direction::{Spread, direction},
 };
 use rayon::prelude::*;

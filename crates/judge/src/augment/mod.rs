@@ -81,7 +81,7 @@ pub enum AugmentError {
     },
     /// The budget does not suffice for a single change.
     #[error(
-        "--budget {budget} is too small: with --validation-episodes {validation}, confirming one change takes at least {confirming} \
+        "budget {budget} is too small: with {validation} validation episodes, confirming one change takes at least {confirming} \
          episodes and measuring what it does {evidence}; give at least {least}"
     )]
     Budget {
@@ -118,7 +118,7 @@ pub enum AugmentError {
     #[error("cannot write the journal of the search")]
     Write(#[source] std::io::Error),
     /// A line of the journal is broken.
-    #[error("{path}, line {line}: {problem}; take the line out, or give --force to begin anew")]
+    #[error("{path}, line {line}: {problem}; take the line out, or begin anew")]
     Journal {
         /// The file.
         path: PathBuf,

@@ -57,7 +57,7 @@ mod tests {
         let mut student = Student::new(feature_set().clone(), false, Vec::new(), Provenance::default());
         let params = |budget| AugmentParams { validation: 10, ..AugmentParams::of_budget(budget) };
         let said = params(10).check(&student).unwrap_err().to_string();
-        let expected = "--budget 10 is too small: with --validation-episodes 10, confirming one change takes at least 25 episodes and \
+        let expected = "budget 10 is too small: with 10 validation episodes, confirming one change takes at least 25 episodes and \
                         measuring what it does 40; give at least 130";
         assert_eq!(said, expected);
         assert!(params(129).check(&student).is_err() && params(130).check(&student).is_ok());

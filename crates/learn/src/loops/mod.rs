@@ -143,7 +143,7 @@ pub enum LoopError<E: std::error::Error + 'static> {
         found: String,
     },
     /// The directory holds another loop.
-    #[error("{dir}: holds a loop made with other arguments: {difference}; remove it or pass --force to begin anew")]
+    #[error("{dir}: holds a loop made with other arguments: {difference}; remove it to begin anew")]
     PlanDiffers {
         /// The directory.
         dir: PathBuf,

@@ -78,6 +78,11 @@ fn drawn_gpus(cluster: &Cluster, stream: &mut Stream) -> u32 {
 }
 
 impl Errors {
+    /// The same where this strains the scheduler.
+    fn with(self, edge: Option<EdgeCase>) -> Self {
+        if edge == Some(EdgeCase::Understated) { Self { understated: 0.5, ..self } } else { self }
+    }
+
     /// A job that runs for about so long on so many GPUs, in whole epochs.
     pub(super) fn job(&self, cluster: &Cluster, gpus: u32, run_ms: f64, stream: &mut Stream) -> PreemptionJob {
         let model = stream.below(MODELS.len());
@@ -142,7 +147,7 @@ impl Source<Preemption> for Generator {
 
     fn jobs(&self, cluster: &Arc<Cluster>, EpisodeId { seed, .. }: EpisodeId) -> Vec<PreemptionJob> {
         let gap_ms = if self.edge == Some(EdgeCase::Burst) { 0.0 } else { self.gap_ms };
-        let errors = self.edge.map_or(self.errors, |edge| edge.errors(self.errors));
+        let errors = self.errors.with(self.edge);
         let mut arrivals = Stream::new(seed, "arrivals on GPUs");
         let mut now_ms = 0.0;
         let mut one = |place: u32| {

@@ -1,6 +1,5 @@
 //! Edge cases: families of workloads that strain a scheduler in one way each.
 
-use super::builtin::Errors;
 use crate::Cluster;
 
 /// A family of workloads.
@@ -34,11 +33,6 @@ const ONE_IN: u32 = 10;
 const LONGER: f64 = 10.0;
 
 impl EdgeCase {
-    /// What users get wrong.
-    pub(super) fn errors(self, errors: Errors) -> Errors {
-        if self == Self::Understated { Errors { understated: 0.5, ..errors } } else { errors }
-    }
-
     /// Changes the GPUs and the time of a job by its place.
     pub(super) fn change(self, place: u32, cluster: &Cluster, gpus: &mut u32, run_ms: &mut f64) {
         match self {

@@ -10,8 +10,7 @@ use super::{
     ReportError,
     glossary::{Part, explained},
     goal,
-    run_dir::RunDir,
-    students::AUGMENTED,
+    run_dir::{AUGMENTED, RunDir},
     svg::Chart,
     words::interval,
 };

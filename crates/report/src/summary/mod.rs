@@ -8,7 +8,7 @@ mod trust;
 pub(crate) use preference::{Detail, MOSTLY, NEARLY, habits, most_important};
 
 use super::{
-    fidelity::levels,
+    closest::levels,
     glossary::{Part, explained},
     likeness, rules,
     run_dir::RunDir,

@@ -1,7 +1,7 @@
 //! What goes first at a level, and why?
 
 use crate::{
-    fidelity::best_rule,
+    closest::best_rule,
     plain::{Plain, capital},
     words::{interval, list, percent},
 };

@@ -1,8 +1,8 @@
 //! How far can the rules be trusted, where are they wrong, and what does it cost?
 
 use crate::{
+    closest::{best_heuristic, best_rule, kinds},
     departures::instead,
-    fidelity::{best_heuristic, best_rule, kinds},
     plain::{Plain, capital, part},
     words::{count, interval, percent, points},
 };

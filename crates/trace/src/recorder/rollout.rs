@@ -36,7 +36,7 @@ pub enum RolloutError {
     /// There is nothing to compare with.
     #[error(
         "{policy} completes none of {episodes} validation episodes of workload number {workload}, so there is nothing to compare \
-         with; name another policy (--reference)"
+         with; name another policy"
     )]
     NoReference {
         /// The policy.

@@ -175,7 +175,7 @@ pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<V
                     level: piece.spec.name.clone(),
                     what: "a guard",
                     target: target.extension(),
-                    instead: "take it out with `distill patch --drop-guard`, or choose `rules` or `json`",
+                    instead: "take it out, or choose `rules` or `json`",
                 });
             }
             [piece] => onnx::export(student, piece)?,

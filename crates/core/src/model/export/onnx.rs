@@ -6,7 +6,7 @@
 use super::{
     ExportError, candidates, columns_are_formed, guards_left_out, onnx_terms, origin,
     piece::{Form, Piece},
-    protobuf::Message,
+    protobuf::{Message, attribute, int},
     version,
 };
 use crate::model::{Student, Tree};
@@ -97,14 +97,6 @@ fn name(outputs: usize) -> &'static str {
 
 fn operator(kind: &str, domain: &str, input: &str, output: &str) -> Message {
     Message::default().bytes(1, input).bytes(2, output).bytes(3, kind).bytes(4, kind).bytes(7, domain)
-}
-
-fn attribute(name: &str, kind: i64) -> Message {
-    Message::default().bytes(1, name).int(20, kind)
-}
-
-pub(super) fn int(name: &str, value: i64) -> Message {
-    attribute(name, 2).int(3, value)
 }
 
 fn string(name: &str, value: &str) -> Message {

@@ -4,7 +4,7 @@
 //! the shapes, so that a missing or infinite value goes the way that [`Factor::of`](crate::model::Factor::of) has it and no other
 //! shape's value is mixed in. Products, coefficients and the sum follow.
 
-use super::{onnx::int, protobuf::Message};
+use super::protobuf::{Message, int};
 use crate::model::{Additive, Factor, Shape};
 
 const FLOAT: i64 = 1;

@@ -53,6 +53,16 @@ impl AsRef<[u8]> for Message {
     }
 }
 
+/// An attribute of an operator, of that kind of value and without one yet.
+pub(super) fn attribute(name: &str, kind: i64) -> Message {
+    Message::default().bytes(1, name).int(20, kind)
+}
+
+/// An attribute that is an integer.
+pub(super) fn int(name: &str, value: i64) -> Message {
+    attribute(name, 2).int(3, value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
