@@ -107,7 +107,7 @@ fn other_arguments_and_other_directories_are_refused() -> Outcome {
     run(&own, Weighting::Even, 3, false, u32::MAX)?;
     let before = files(&own);
     let said = run(&own, Weighting::Even, 4, false, u32::MAX).unwrap_err().to_string();
-    assert!(said.contains("`seed` is 3 there and 4 now") && said.contains("--force"), "{said}");
+    assert!(said.contains("`seed` is 3 there and 4 now") && said.contains("remove it to begin anew"), "{said}");
     assert!(files(&own) == before);
     std::fs::write(own.join("notes.txt"), "mine")?;
     run(&own, Weighting::Even, 4, true, u32::MAX)?;
