@@ -49,7 +49,7 @@ impl Moment {
 impl Whole for Moment {
     type Scenario = Machine;
     fn is_open(&self) -> bool {
-        !self.waiting.is_empty() && self.waiting.iter().all(|&job| (job as usize) < self.jobs.len())
+        self.waiting.is_sorted_by(|a, b| a < b) && self.waiting.last().is_some_and(|&job| job < self.jobs.len() as u32)
     }
 
     /// The machine is busy then: nothing follows.

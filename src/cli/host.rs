@@ -67,7 +67,7 @@ impl Write for Stream {
 pub struct Host {
     /// Results.
     pub stdout: Stream,
-    /// Notes, errors and the log.
+    /// Notes, errors and the log; in a stream of somebody else, of the command's own thread.
     pub stderr: Stream,
     /// Ctrl-C, SIGTERM and SIGHUP may be taken over, from the first command on and for good: they end the command in good
     /// order, and the process if that takes too long.

@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: every command ends soon, says what it keeps, and leaves no process and no half-written file.
+//! Ctrl-C and its kin, and `stop`: every command ends soon, says what it keeps, and leaves no process and no half-written file.
 
 use super::host::Stream;
 use crate::{file, foreign::kill_processes};
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// Set by the first signal; commands then stop at the next safe point.
+/// Set by the first signal, or by [`stop`]; commands then stop at the next safe point.
 pub(super) static STOP: AtomicBool = AtomicBool::new(false);
 
 /// How long a command may take to get to a safe point, unless it asks for more. What it then has not finished is lost, and
@@ -32,7 +32,10 @@ static KEPT: RwLock<&str> = RwLock::new("nothing is kept");
 /// Whether somebody has begun to end the program.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// The user pressed Ctrl-C, or the system asked the program to end.
+/// Counts beginnings and ends of commands, so that who waits to end one does not end another.
+static TURN: AtomicU64 = AtomicU64::new(0);
+
+/// The user pressed Ctrl-C, or somebody else asked the command to end.
 #[derive(Debug)]
 pub(super) struct Interrupted;
 
@@ -49,7 +52,7 @@ pub(super) fn be_patient(patience: Duration) {
     PATIENCE_MS.store(u64::try_from(patience.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// Fails once the user has pressed Ctrl-C.
+/// Fails once the command is to end.
 pub(super) fn check_interrupt() -> anyhow::Result<()> {
     match STOP.load(Ordering::Relaxed) {
         true => Err(Interrupted.into()),
@@ -57,24 +60,30 @@ pub(super) fn check_interrupt() -> anyhow::Result<()> {
     }
 }
 
-/// Ends the command that [`run`](super::run) carries out, as Ctrl-C does: at its next safe point, with exit code 130. The next one
-/// is not affected.
+/// Ends the command that [`run`](super::run) carries out, as Ctrl-C does: at its next safe point, with exit code 130. It is for a
+/// command that has begun; one that begins later knows nothing of it.
 pub fn stop() {
     STOP.store(true, Ordering::Relaxed);
 }
 
-/// A command begins, of which `kept` is kept when it is interrupted; with `signals` it is by those.
+/// A command begins, of which `kept` is kept when it is interrupted; with `signals` these interrupt it.
 pub(super) fn begin(kept: &'static str, signals: bool) {
     *KEPT.write().unwrap_or_else(PoisonError::into_inner) = kept;
     be_patient(PATIENCE);
-    STOP.store(false, Ordering::Relaxed);
-    ENDING.store(false, Ordering::SeqCst);
+    end();
     if signals {
         listen();
     }
 }
 
-/// From now on Ctrl-C, SIGTERM and SIGHUP end the program in good order.
+/// A command has ended, and with it what was to end it.
+pub(super) fn end() {
+    TURN.fetch_add(1, Ordering::SeqCst);
+    STOP.store(false, Ordering::Relaxed);
+    ENDING.store(false, Ordering::SeqCst);
+}
+
+/// From now on Ctrl-C, SIGTERM and SIGHUP end the command at hand in good order, or else the program.
 fn listen() {
     let ignores = hangups_are_ignored();
     // Without a handler a signal simply ends the program, which leaves no half-written file under its name either.
@@ -83,9 +92,12 @@ fn listen() {
         if STOP.swap(true, Ordering::Relaxed) {
             end_now();
         }
-        let waiting = thread::Builder::new().spawn(|| {
+        let turn = TURN.load(Ordering::SeqCst);
+        let waiting = thread::Builder::new().spawn(move || {
             thread::sleep(Duration::from_millis(PATIENCE_MS.load(Ordering::Relaxed)));
-            end_now();
+            if TURN.load(Ordering::SeqCst) == turn {
+                end_now();
+            }
         });
         if waiting.is_err() {
             end_now();
@@ -96,7 +108,7 @@ fn listen() {
     }
 }
 
-/// Says that a command has stopped by itself after a signal; its exit code.
+/// Says that a command has stopped by itself when it was to end; its exit code.
 pub(super) fn ended(stderr: &Stream) -> u8 {
     if ENDING.swap(true, Ordering::SeqCst) {
         wait_for_the_end();

@@ -4,7 +4,7 @@ use super::{common::Common, host::Stream};
 use tracing::dispatcher::{Dispatch, set_global_default, with_default};
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// Runs `work`, whose log goes to `stderr`.
+/// Runs `work`, whose log goes to `stderr`: that of all threads where this is the process's own, else that of the thread at hand.
 pub(super) fn with<T>(common: &Common, stderr: &Stream, work: impl FnOnce() -> T) -> T {
     let level = match (common.quiet, common.verbose) {
         (true, _) => "error",

@@ -204,9 +204,10 @@ pub fn main(registry: Registry) -> ExitCode {
 /// gate failed, 2 usage or run error, 130 interrupted.
 ///
 /// May be called again, with one command at a time: [`stop`] is for the one at hand. It leaves the process as it was but for what
-/// `host` allows, and two things that last: commands of scripts that have names are known by these from then on, and threads
-/// are those of rayon's own pool unless `-j` says how many. `serve` without `--listen` reads standard input of the process,
-/// whatever `host` says, and processes of scripts write to its standard error.
+/// `host` allows, which lasts (signals, decoders, and the log where notes go to the process's standard error), and two things
+/// more that do: commands of scripts that have names are known by these from then on, and threads are those of rayon's own pool
+/// unless `-j` says how many. `serve` without `--listen` reads standard input of the process, whatever `host` says, and
+/// processes of scripts write to its standard error.
 ///
 /// ```
 /// use sched_distill::{cli::{Host, Stream, run}, registry};
@@ -233,13 +234,20 @@ pub fn run(args: impl IntoIterator<Item = OsString>, registry: Registry, host: &
     interrupt::begin(cli.command.keeps(), host.takes_signals);
     let carried_out = || carry_out(&cli, typed.iter().all(|word| word.to_str().is_some()), host);
     let logged = || log::with(&cli.common, &host.stderr, carried_out);
-    let Some(asked) = cli.common.threads else { return logged() };
+    let code = in_pool(&cli.common, host, logged);
+    interrupt::end();
+    code
+}
+
+/// Does the work on as many threads as were asked for.
+fn in_pool(common: &Common, host: &Host, work: impl FnOnce() -> u8 + Send) -> u8 {
+    let Some(asked) = common.threads else { return work() };
     let threads = useful_threads(asked);
-    if threads < asked && !cli.common.quiet {
+    if threads < asked && !common.quiet {
         host.stderr.say(&format!("note: {asked} threads would be no faster than {threads}, which are used"));
     }
     match rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build() {
-        Ok(pool) => pool.install(logged),
+        Ok(pool) => pool.install(work),
         Err(e) => {
             host.stderr.say(&format!("error: cannot start {threads} threads: {e}"));
             2
@@ -247,7 +255,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, registry: Registry, host: &
     }
 }
 
-/// Bytes of stack of a thread, on one of which the command itself runs: what a process starts with.
+/// Bytes of stack of a thread of such a pool. The command itself runs on one, which needs what a process's first thread has.
 const STACK: usize = 8 << 20;
 
 /// Carries out what was asked for; whether all words are text; the exit code.

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Version of the protocol.
 pub const SERVE_PROTOCOL: u32 = 1;
 
-/// A line from a client. Which fields go with which type is checked by who reads it.
+/// A line from a client. Which fields go with which type is checked by [`Session`](crate::Session).
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Request<State, Change, Decision> {

@@ -17,9 +17,9 @@ pub struct Steps {
     pub entropy: Ramp,
     /// How far the ratio of probabilities may go from 1 (PPO).
     pub clip: f64,
-    /// Longest gradient, of each of several networks.
+    /// Longest gradient; of each network where there are several.
     pub max_gradient: f64,
-    /// Step of Adam in imitation.
+    /// Step of Adam in imitation, `warm-start-rate` among options.
     pub imitation_rate: f64,
 }
 

@@ -88,7 +88,7 @@ pub fn of_episode<S: Scenario, R: Clone + Send + Sync + 'static>(
 }
 
 /// A rule of a scenario with one level as a policy: it takes the candidate whose score is least, the first of equals. With
-/// `temperature=T` it also says how much it prefers it, by the softmax of −score / T.
+/// `temperature=T`, in the unit of the score, it also says how probable each candidate is: the softmax of −score / T.
 ///
 /// # Errors
 ///

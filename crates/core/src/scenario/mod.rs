@@ -114,8 +114,8 @@ pub struct ScenarioInfo {
 }
 
 impl ScenarioInfo {
-    /// A scenario that says no more of itself yet: its kinds of question, the quantity of its regimes and its figures are to be filled
-    /// in, and may be everything else.
+    /// A scenario that says no more of itself yet. Its kinds of question, the quantity of its regimes and its figures must be filled in;
+    /// everything else may be.
     #[must_use]
     pub const fn new(name: &'static str, meaning: &'static str, feature_set: fn() -> &'static FeatureSet) -> Self {
         Self {

@@ -27,8 +27,8 @@ const WORK: usize = 4;
 /// By how much of itself it may be said to be more or less.
 const SHARE: f32 = 0.5;
 
-/// One update over the decisions of some rollouts. In imitation a share of the jobs' states is described so that the
-/// recorded decisions become less probable.
+/// One update over the decisions of some rollouts. In imitation the network learns them also where jobs, a share of `adversarial`
+/// of their states, are described so that it takes these decisions for less probable.
 ///
 /// # Errors
 ///

@@ -110,6 +110,7 @@ mod tests {
         assert_eq!(error(&|p| p.steps.clip = 0.0), "clip must be a finite number above 0, got 0");
         assert_eq!(error(&|p| p.exploration.to = f64::NAN), "exploration must be within 0 to 1, got NaN");
     }
+
     /// A training goes on if its plan is the same JSON as when it began.
     #[test]
     fn plans_are_what_they_were() {

@@ -29,8 +29,8 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Learns from a memory of rollouts. Every step draws decisions, those with great surprises more often, which an
-    /// exponent makes up for; without one, in imitation, each decision is drawn as often as any other.
+    /// Learns from a memory of rollouts. Every step draws decisions, those with great surprises more often, which the exponent
+    /// `correction` makes up for; in imitation there is none, and each decision is drawn as often as any other.
     ///
     /// # Errors
     ///
