@@ -74,16 +74,16 @@ impl Scenario for Machine {
     const INFO: ScenarioInfo = ScenarioInfo {
         kinds: &["all-can", "some-late"],
         regime: "waiting",
-        figures: &[Figure::new(["on_time", "share on time", "share"], Better::More, Compared::Difference, ON_TIME)],
+        figures: &[Figure::difference("on_time", "share on time", "share").more(ON_TIME)],
         // What searches may try, and what teachers are compared with.
         catalogue: Catalogue {
-            guards: &[guard("late-last", "job: late last", &[], "late jobs wait for the others")],
+            guards: &[guard("late-last", "late jobs wait for the others").is("job: late last", &[])],
             orders: &[("job", "length", false), ("job", "due", false)],
             borders: &[("job", "waiting", &[4.0, 8.0])],
             rules: &[
-                rule("earliest-deadline", "job: smallest due", "earliest deadline first"),
-                rule("shortest-job", "job: smallest length", "shortest job first"),
-                rule("first-come", "job: smallest arrival_rank", "in order of arrival"),
+                rule("earliest-deadline", "earliest deadline first").is("job: smallest due"),
+                rule("shortest-job", "shortest job first").is("job: smallest length"),
+                rule("first-come", "in order of arrival").is("job: smallest arrival_rank"),
             ],
             ..Catalogue::EMPTY
         },
@@ -171,18 +171,12 @@ fn feature_set() -> &'static FeatureSet {
 
 /// Rules by their scores, in minutes.
 static POLICIES: &[PolicyDef<Machine>] = &[
-    PolicyDef::rule("fifo", "fifo[,temperature=T]", "in order of arrival", |args| {
-        least(args, |_, c: &Waiting| c.job.arrival_ms / 6e4)
-    }),
-    PolicyDef::rule("edf", "edf[,temperature=T]", "earliest deadline first", |args| {
-        least(args, |_, c: &Waiting| c.job.deadline_ms / 6e4)
-    }),
-    PolicyDef::rule(
-        "moore",
-        "moore[,temperature=T]",
-        "as edf among those that can be on time; the others last",
-        |args| least(args, |_, c: &Waiting| c.job.deadline_ms / 6e4 + if c.slack_ms < 0.0 { 1e5 } else { 0.0 }),
-    ),
+    PolicyDef::rule("fifo[,temperature=T]", "in order of arrival")
+        .is(|args| least(args, |_, c: &Waiting| c.job.arrival_ms / 6e4)),
+    PolicyDef::rule("edf[,temperature=T]", "earliest deadline first")
+        .is(|args| least(args, |_, c: &Waiting| c.job.deadline_ms / 6e4)),
+    PolicyDef::rule("moore[,temperature=T]", "as edf among those that can be on time; the others last")
+        .is(|args| least(args, |_, c: &Waiting| c.job.deadline_ms / 6e4 + if c.slack_ms < 0.0 { 1e5 } else { 0.0 })),
     PolicyDef::new(SCORER, open_scorer),
     PolicyDef::student(),
 ];
@@ -211,7 +205,6 @@ impl Simulated for Machine {
     type Simulator = Run;
 
     const WORKLOADS: &'static [WorkloadDef<Self>] = &[WorkloadDef::new(
-        "builtin",
         "builtin[,jobs=60][,load=1.1]",
         "random arrivals, lengths and deadlines; load 1 is as much work as the machine can do",
         open_builtin,

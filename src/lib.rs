@@ -124,7 +124,7 @@ pub mod prelude {
     pub use crate::{
         contract::{LevelTables, Tabular},
         feature::{Described, Level, Measured, Quantity},
-        figure::{Better, Compared, Figure},
+        figure::Figure,
         level::FeatureSet,
         network::scorer::{SCORER, open_scorer},
         pipeline::Entry,

@@ -41,23 +41,56 @@ pub enum Compared {
     Difference,
 }
 
-impl Figure {
-    /// A figure in plain words.
+/// A figure by name, label and unit, of which it is still to be said which direction is better.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    names: [&'static str; 3],
+    compared: Compared,
+}
+
+impl Named {
+    /// Smaller values are better; what it is, as a sentence.
     #[must_use]
-    pub const fn new(
-        [name, label, unit]: [&'static str; 3],
-        better: Better,
-        compared: Compared,
-        meaning: &'static str,
-    ) -> Self {
-        Self {
+    pub const fn less(self, meaning: &'static str) -> Figure {
+        self.figure(Better::Less, meaning)
+    }
+
+    /// Larger values are better; what it is, as a sentence.
+    #[must_use]
+    pub const fn more(self, meaning: &'static str) -> Figure {
+        self.figure(Better::More, meaning)
+    }
+
+    const fn figure(self, better: Better, meaning: &'static str) -> Figure {
+        let [name, label, unit] = self.names;
+        Figure {
             name: Cow::Borrowed(name),
             label: Cow::Borrowed(label),
             unit: Cow::Borrowed(unit),
             meaning: Cow::Borrowed(meaning),
             better,
-            compared,
+            compared: self.compared,
         }
+    }
+}
+
+impl Figure {
+    /// A figure that is compared by ratios: what files and what people call it, and its unit.
+    ///
+    /// ```
+    /// use sched_distill_core::figure::{Better, Figure};
+    /// let jct = Figure::ratio("mean_jct_ms", "mean JCT", "ms").less("Mean time from arrival to completion.");
+    /// assert_eq!((&*jct.label, jct.better), ("mean JCT", Better::Less));
+    /// ```
+    #[must_use]
+    pub const fn ratio(name: &'static str, label: &'static str, unit: &'static str) -> Named {
+        Named { names: [name, label, unit], compared: Compared::Ratio }
+    }
+
+    /// A figure that is compared by differences: what files and what people call it, and its unit.
+    #[must_use]
+    pub const fn difference(name: &'static str, label: &'static str, unit: &'static str) -> Named {
+        Named { names: [name, label, unit], compared: Compared::Difference }
     }
 
     /// What a comparison says of two equal policies.
@@ -190,30 +223,13 @@ impl Figure {
 /// The figures of scenarios whose goal is that jobs complete early: mean completion time, makespan, share of the cluster in use,
 /// jobs in the system. Files that name no figures mean these.
 pub const COMPLETION_FIGURES: &[Figure] = &[
-    Figure::new(
-        ["mean_jct_ms", "mean JCT", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "Mean of the jobs' completion times, each from its arrival on.",
-    ),
-    Figure::new(
-        ["makespan_ms", "makespan", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "Time from the first arrival to the last completion.",
-    ),
-    Figure::new(
-        ["utilisation", "busy", "share"],
-        Better::More,
-        Compared::Difference,
-        "Mean share of the cluster that is in use, up to the makespan.",
-    ),
-    Figure::new(
-        ["jobs_in_system", "jobs in system", "jobs"],
-        Better::Less,
-        Compared::Ratio,
-        "Mean number of jobs in the system, up to the makespan.",
-    ),
+    Figure::ratio("mean_jct_ms", "mean JCT", "ms")
+        .less("Mean of the jobs' completion times, each from its arrival on."),
+    Figure::ratio("makespan_ms", "makespan", "ms").less("Time from the first arrival to the last completion."),
+    Figure::difference("utilisation", "busy", "share")
+        .more("Mean share of the cluster that is in use, up to the makespan."),
+    Figure::ratio("jobs_in_system", "jobs in system", "jobs")
+        .less("Mean number of jobs in the system, up to the makespan."),
 ];
 
 /// Why an episode ended although jobs were unfinished, so that it has no figures of all its jobs.

@@ -236,6 +236,21 @@ pub struct Spec {
     pub params: BTreeMap<String, String>,
 }
 
+/// The name that a usage begins with, up to its file and its parameters.
+///
+/// ```
+/// # use sched_distill_core::spec::name_of;
+/// assert_eq!(["fair", "sjf[,temperature=T]", "json:FILE"].map(name_of), ["fair", "sjf", "json"]);
+/// ```
+#[must_use]
+pub const fn name_of(usage: &'static str) -> &'static str {
+    let mut end = 0;
+    while end < usage.len() && !matches!(usage.as_bytes()[end], b'[' | b':' | b',') {
+        end += 1;
+    }
+    usage.split_at(end).0
+}
+
 impl FromStr for Spec {
     type Err = SpecError;
 

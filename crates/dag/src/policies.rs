@@ -23,54 +23,35 @@ pub const BASELINES: &[&str] = &["fair", "fifo", "sjf", "srpt-fair", "srpt-fair,
 
 /// All policies there are.
 pub static POLICIES: &[PolicyDef<Dag>] = &[
+    PolicyDef::rule("random", "a random active job, a stage of it by the common rule, a random number of executors")
+        .is(|_| Ok(Box::new(Random::default()))),
+    PolicyDef::rule("fifo", "the source's job first, then jobs in order of arrival, as many executors as there are")
+        .is(|_| Ok(Box::new(Capped::Fifo))),
+    PolicyDef::rule("fair", "as fifo, but no job gets more than its fair share, ceil(executors / active jobs)")
+        .is(|_| Ok(Box::new(Capped::Fair))),
+    PolicyDef::rule("weighted-fair[,alpha=-1]", "as fair, with shares in proportion to remaining work^alpha")
+        .is(|args| Ok(Box::new(Capped::Weighted { alpha: args.number("alpha", -1.0, -10.0..=10.0)? }))),
     PolicyDef::rule(
-        "random",
-        "random",
-        "a random active job, a stage of it by the common rule, a random number of executors",
-        |_| Ok(Box::new(Random::default())),
-    ),
-    PolicyDef::rule(
-        "fifo",
-        "fifo",
-        "the source's job first, then jobs in order of arrival, as many executors as there are",
-        |_| Ok(Box::new(Capped::Fifo)),
-    ),
-    PolicyDef::rule(
-        "fair",
-        "fair",
-        "as fifo, but no job gets more than its fair share, ceil(executors / active jobs)",
-        |_| Ok(Box::new(Capped::Fair)),
-    ),
-    PolicyDef::rule(
-        "weighted-fair",
-        "weighted-fair[,alpha=-1]",
-        "as fair, with shares in proportion to remaining work^alpha",
-        |args| Ok(Box::new(Capped::Weighted { alpha: args.number("alpha", -1.0, -10.0..=10.0)? })),
-    ),
-    PolicyDef::rule(
-        "sjf",
         "sjf[,source=any|first][,temperature=T][,mode=greedy|sample]",
         "the job with least remaining work (source=first: after the source's), all executors; temperature makes it soft",
-        |args| {
-            let source_first = args.word("source", &["any", "first"])? == "first";
-            soft(Rule::Sjf { source_first }, args)
-        },
-    ),
+    )
+    .is(|args| {
+        let source_first = args.word("source", &["any", "first"])? == "first";
+        soft(Rule::Sjf { source_first }, args)
+    }),
     PolicyDef::rule(
-        "sjf-cp",
         "sjf-cp[,temperature=T][,mode=greedy|sample]",
         "as sjf, and within the job the stage with the longest remaining critical path; temperature makes it soft",
-        |args| soft(Rule::SjfCp, args),
-    ),
+    )
+    .is(|args| soft(Rule::SjfCp, args)),
     PolicyDef::rule(
-        "srpt-fair",
         "srpt-fair[,cap=1][,temperature=T][,mode=greedy|sample]",
         "the source's job first, then least remaining work below cap × fair share; temperature makes it soft",
-        |args| {
-            let cap = args.number("cap", 1.0, 0.01..=1000.0)?;
-            soft(Rule::SrptFair { cap }, args)
-        },
-    ),
+    )
+    .is(|args| {
+        let cap = args.number("cap", 1.0, 0.01..=1000.0)?;
+        soft(Rule::SrptFair { cap }, args)
+    }),
     #[cfg(feature = "network")]
     PolicyDef::new(
         PolicyInfo {

@@ -9,87 +9,35 @@ pub(super) const CATALOGUE: Catalogue =
     Catalogue { guards: &GUARDS, orders: &ORDERS, borders: &BORDERS, terms: &TERMS, rules: &RULES };
 
 const GUARDS: [GuardTemplate; 16] = [
-    guard("hopeless-last", "job: hopeless last", &[], "jobs that cannot be on time wait for the others"),
-    guard("hopeless-first", "job: hopeless first", &[], "jobs that cannot be on time are dealt with first"),
-    guard(
-        "no-fit-last",
-        "job: is_none <= 0 and fits <= 0 and hopeless <= 0 last",
-        &[],
-        "jobs for which there is too little room wait for the others",
-    ),
-    guard(
-        "unlikely",
-        "job: is_none <= 0 and chance <= {} last",
-        &[0.05, 0.1, 0.25, 0.5, 0.75],
-        "jobs that are on time with no more than this probability wait for the others",
-    ),
-    guard(
-        "urgent",
-        "job: slack <= {} and hopeless <= 0 and is_none <= 0 first",
-        &[6e4, 1.2e5, 3e5, 6e5],
-        "jobs with no more time to spare than this come first",
-    ),
-    guard(
-        "short",
-        "job: core_time_ratio <= {} and is_none <= 0 first",
-        &[1.0, 1.5, 2.0, 4.0],
-        "jobs with about the least core time come first",
-    ),
-    guard(
-        "large",
-        "job: core_time_rank > {} last",
-        &[2.0, 4.0, 8.0, 16.0],
-        "jobs with more core time than so many others wait for them",
-    ),
-    guard(
-        "starvation",
-        "job: age > {} first",
-        &[3.6e6, 7.2e6, 1.44e7],
-        "jobs that have waited longer than this come first",
-    ),
-    guard(
-        "give-up",
-        "class: hopeless > 0 and is_best_effort > 0 first",
-        &[],
-        "the deadline of a job that cannot be on time is given up",
-    ),
-    guard(
-        "hold-on",
-        "class: hopeless <= 0 and is_best_effort > 0 never",
-        &[],
-        "the deadline of a job that can be on time is not given up",
-    ),
-    guard("elastic", "class: is_as_submitted > 0 last", &[], "jobs begin at sizes of their own"),
-    guard(
-        "enough",
-        "amount: hopeless <= 0 and running <= 0 and suffices <= 0 last",
-        &[],
-        "a job begins at a size that suffices",
-    ),
-    guard(
-        "not-beyond",
-        "amount: beyond_sufficient > {} last",
-        &[0.0, 1.0, 2.0, 4.0],
-        "no more cores beyond what suffices than these",
-    ),
-    guard(
-        "keep",
-        "amount: running > 0 and slack_kept > {} and is_kept > 0 first",
-        &[0.0, 6e4, 3e5],
-        "a running job with more time to spare than this keeps its size",
-    ),
-    guard(
-        "settle",
-        "amount: running > 0 and unchanged <= {} and is_kept > 0 first",
-        &[6e4, 1.2e5, 3e5],
-        "a running job keeps its size for so long",
-    ),
-    guard(
-        "no-use",
-        "amount: running > 0 and hopeless > 0 and change > 0 last",
-        &[],
-        "a running job that cannot be on time does not grow",
-    ),
+    guard("hopeless-last", "jobs that cannot be on time wait for the others").is("job: hopeless last", &[]),
+    guard("hopeless-first", "jobs that cannot be on time are dealt with first").is("job: hopeless first", &[]),
+    guard("no-fit-last", "jobs for which there is too little room wait for the others")
+        .is("job: is_none <= 0 and fits <= 0 and hopeless <= 0 last", &[]),
+    guard("unlikely", "jobs that are on time with no more than this probability wait for the others")
+        .is("job: is_none <= 0 and chance <= {} last", &[0.05, 0.1, 0.25, 0.5, 0.75]),
+    guard("urgent", "jobs with no more time to spare than this come first")
+        .is("job: slack <= {} and hopeless <= 0 and is_none <= 0 first", &[6e4, 1.2e5, 3e5, 6e5]),
+    guard("short", "jobs with about the least core time come first")
+        .is("job: core_time_ratio <= {} and is_none <= 0 first", &[1.0, 1.5, 2.0, 4.0]),
+    guard("large", "jobs with more core time than so many others wait for them")
+        .is("job: core_time_rank > {} last", &[2.0, 4.0, 8.0, 16.0]),
+    guard("starvation", "jobs that have waited longer than this come first")
+        .is("job: age > {} first", &[3.6e6, 7.2e6, 1.44e7]),
+    guard("give-up", "the deadline of a job that cannot be on time is given up")
+        .is("class: hopeless > 0 and is_best_effort > 0 first", &[]),
+    guard("hold-on", "the deadline of a job that can be on time is not given up")
+        .is("class: hopeless <= 0 and is_best_effort > 0 never", &[]),
+    guard("elastic", "jobs begin at sizes of their own").is("class: is_as_submitted > 0 last", &[]),
+    guard("enough", "a job begins at a size that suffices")
+        .is("amount: hopeless <= 0 and running <= 0 and suffices <= 0 last", &[]),
+    guard("not-beyond", "no more cores beyond what suffices than these")
+        .is("amount: beyond_sufficient > {} last", &[0.0, 1.0, 2.0, 4.0]),
+    guard("keep", "a running job with more time to spare than this keeps its size")
+        .is("amount: running > 0 and slack_kept > {} and is_kept > 0 first", &[0.0, 6e4, 3e5]),
+    guard("settle", "a running job keeps its size for so long")
+        .is("amount: running > 0 and unchanged <= {} and is_kept > 0 first", &[6e4, 1.2e5, 3e5]),
+    guard("no-use", "a running job that cannot be on time does not grow")
+        .is("amount: running > 0 and hopeless > 0 and change > 0 last", &[]),
 ];
 
 const ORDERS: [(&str, &str, bool); 10] = [
@@ -138,84 +86,42 @@ const TERMS: [TermTemplate; 22] = [
 ];
 
 const RULES: [RuleTemplate; 24] = [
-    rule("earliest-deadline", "job: smallest is_none, smallest due_rank", "the earliest deadline first"),
-    rule("least-slack", "job: smallest is_none, smallest slack_rank", "the least time to spare first"),
-    rule("first-come", "job: smallest is_none, largest age_rank", "in order of arrival"),
-    rule("least-core-time", "job: smallest is_none, smallest core_time_rank", "the least core time first"),
-    rule(
-        "earliest-that-fits",
-        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest due_rank",
-        "hopeless jobs are dealt with, then the earliest deadline first of those for which there is room",
-    ),
-    rule(
-        "least-slack-that-fits",
-        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest slack_rank",
-        "hopeless jobs are dealt with, then the least time to spare first of those for which there is room",
-    ),
-    rule(
-        "least-core-time-that-fits",
-        "job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest core_time_rank",
-        "hopeless jobs are dealt with, then the least core time first of those for which there is room",
-    ),
-    rule(
-        "earliest-hopeful-that-fits",
-        "job: hopeless > 0 never, is_none <= 0 and fits <= 0 never, smallest is_none, smallest due_rank",
-        "the earliest deadline first of the jobs that can be on time and for which there is room",
-    ),
-    rule(
-        "earliest-request-that-fits",
-        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, smallest due_rank",
-        "the earliest deadline first of those whose request fits",
-    ),
-    rule(
-        "first-request-that-fits",
-        "job: is_none <= 0 and request_fits <= 0 never, smallest is_none, largest age_rank",
-        "in order of arrival, of those whose request fits",
-    ),
-    rule("never-start", "job: largest is_none", "no job is started"),
-    rule(
-        "test",
-        "class: hopeless > 0 and is_best_effort > 0 first, largest is_elastic",
-        "jobs get a size of their own, the deadlines of hopeless ones are given up",
-    ),
-    rule("always-elastic", "class: largest is_elastic", "jobs get a size of their own"),
-    rule("as-submitted", "class: largest is_as_submitted", "jobs begin as they were submitted"),
-    rule("just-enough", "amount: largest is_sufficient", "the smallest size that suffices"),
-    rule(
-        "keep-or-enough",
-        "amount: is_kept > 0 first, largest is_sufficient",
-        "the smallest size that suffices; running jobs keep their size",
-    ),
-    rule(
-        "keep-unless-late",
-        "amount: is_kept > 0 and slack_kept >= 0 first, largest is_sufficient",
-        "running jobs keep a size that keeps their deadline; otherwise the smallest that suffices",
-    ),
-    rule(
-        "autoscale",
-        "amount: is_kept > 0 and slack_kept >= 0 and spare_checks <= 1 first, largest is_sufficient",
-        "running jobs keep their size while they are neither late nor have had time to spare for two checks; otherwise the smallest that suffices",
-    ),
-    rule(
-        "keep-or-all",
-        "amount: is_kept > 0 first, largest cores_rank",
-        "as many cores as there are; running jobs keep their size",
-    ),
-    rule(
-        "all-and-yield",
-        "amount: running > 0 and missing > 0 and is_sufficient > 0 and begin_then > 0 first, is_kept > 0 first, largest cores_rank",
-        "as many cores as there are; running jobs shrink to what suffices where that lets another job begin, and otherwise keep their size",
-    ),
-    rule("one-core", "amount: smallest cores_rank", "one core each"),
-    rule("all-cores", "amount: largest cores_rank", "as many cores as there are"),
-    rule(
-        "surest",
-        "amount: largest suffices, smallest cores_rank",
-        "the smallest size that is predicted to be on time",
-    ),
-    rule(
-        "least-waste",
-        "amount: largest suffices, smallest core_time_rank",
-        "of the sizes that suffice the one with least core time",
-    ),
+    rule("earliest-deadline", "the earliest deadline first").is("job: smallest is_none, smallest due_rank"),
+    rule("least-slack", "the least time to spare first").is("job: smallest is_none, smallest slack_rank"),
+    rule("first-come", "in order of arrival").is("job: smallest is_none, largest age_rank"),
+    rule("least-core-time", "the least core time first").is("job: smallest is_none, smallest core_time_rank"),
+    rule("earliest-that-fits", "hopeless jobs are dealt with, then the earliest deadline first of those for which there is room")
+        .is("job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest due_rank"),
+    rule("least-slack-that-fits", "hopeless jobs are dealt with, then the least time to spare first of those for which there is room")
+        .is("job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest slack_rank"),
+    rule("least-core-time-that-fits", "hopeless jobs are dealt with, then the least core time first of those for which there is room")
+        .is("job: is_none <= 0 and hopeless <= 0 and fits <= 0 never, hopeless first, smallest is_none, smallest core_time_rank"),
+    rule("earliest-hopeful-that-fits", "the earliest deadline first of the jobs that can be on time and for which there is room")
+        .is("job: hopeless > 0 never, is_none <= 0 and fits <= 0 never, smallest is_none, smallest due_rank"),
+    rule("earliest-request-that-fits", "the earliest deadline first of those whose request fits")
+        .is("job: is_none <= 0 and request_fits <= 0 never, smallest is_none, smallest due_rank"),
+    rule("first-request-that-fits", "in order of arrival, of those whose request fits")
+        .is("job: is_none <= 0 and request_fits <= 0 never, smallest is_none, largest age_rank"),
+    rule("never-start", "no job is started").is("job: largest is_none"),
+    rule("test", "jobs get a size of their own, the deadlines of hopeless ones are given up")
+        .is("class: hopeless > 0 and is_best_effort > 0 first, largest is_elastic"),
+    rule("always-elastic", "jobs get a size of their own").is("class: largest is_elastic"),
+    rule("as-submitted", "jobs begin as they were submitted").is("class: largest is_as_submitted"),
+    rule("just-enough", "the smallest size that suffices").is("amount: largest is_sufficient"),
+    rule("keep-or-enough", "the smallest size that suffices; running jobs keep their size")
+        .is("amount: is_kept > 0 first, largest is_sufficient"),
+    rule("keep-unless-late", "running jobs keep a size that keeps their deadline; otherwise the smallest that suffices")
+        .is("amount: is_kept > 0 and slack_kept >= 0 first, largest is_sufficient"),
+    rule("autoscale", "running jobs keep their size while they are neither late nor have had time to spare for two checks; otherwise the smallest that suffices")
+        .is("amount: is_kept > 0 and slack_kept >= 0 and spare_checks <= 1 first, largest is_sufficient"),
+    rule("keep-or-all", "as many cores as there are; running jobs keep their size")
+        .is("amount: is_kept > 0 first, largest cores_rank"),
+    rule("all-and-yield", "as many cores as there are; running jobs shrink to what suffices where that lets another job begin, and otherwise keep their size")
+        .is("amount: running > 0 and missing > 0 and is_sufficient > 0 and begin_then > 0 first, is_kept > 0 first, largest cores_rank"),
+    rule("one-core", "one core each").is("amount: smallest cores_rank"),
+    rule("all-cores", "as many cores as there are").is("amount: largest cores_rank"),
+    rule("surest", "the smallest size that is predicted to be on time")
+        .is("amount: largest suffices, smallest cores_rank"),
+    rule("least-waste", "of the sizes that suffice the one with least core time")
+        .is("amount: largest suffices, smallest core_time_rank"),
 ];

@@ -25,43 +25,35 @@ pub const BASELINES: &[&str] = &["qos", "edf-test", "fifo", "hpa"];
 pub static POLICIES: &[PolicyDef<Deadlines>] = &[
     PolicyDef::rule(
         "fifo",
-        "fifo",
         "jobs in order of arrival with the cores that users request, passing over those that do not fit",
-        |_| Ok(stateless(|seen| Queue::Fifo.decide(seen))),
-    ),
-    PolicyDef::rule("edf", "edf", "as fifo, the earliest deadline first", |_| {
+    )
+    .is(|_| Ok(stateless(|seen| Queue::Fifo.decide(seen)))),
+    PolicyDef::rule("edf", "as fifo, the earliest deadline first").is(|_| {
         Ok(stateless(|seen| Queue::Edf.decide(seen)))
     }),
-    PolicyDef::rule("least-slack", "least-slack", "as fifo, the least predicted time to spare first", |_| {
+    PolicyDef::rule("least-slack", "as fifo, the least predicted time to spare first").is(|_| {
         Ok(stateless(|seen| Queue::LeastSlack.decide(seen)))
     }),
     PolicyDef::rule(
-        "edf-test",
         "edf-test[,refuse=0|1]",
         "as edf; the deadline of a job that will be late with what its user requests is given up",
-        |args| {
-            let rule = EdfTest { refuse: args.word("refuse", &["0", "1"])? == "1" };
-            Ok(stateless(move |seen| rule.decide(seen)))
-        },
-    ),
+    )
+    .is(|args| {
+        let rule = EdfTest { refuse: args.word("refuse", &["0", "1"])? == "1" };
+        Ok(stateless(move |seen| rule.decide(seen)))
+    }),
     PolicyDef::rule(
-        "qos",
         "qos[,order=deadline|slack|work][,size=fewest|widest][,autoscale=on|off][,refuse=0|1]",
         "earliest deadline first, each job with the fewest cores that suffice; late jobs grow, those with time to spare shrink, hopeless ones are given up",
-        |args| qos(args).map(|rule| stateless(move |seen| rule.decide(seen))),
-    ),
+    )
+    .is(|args| qos(args).map(|rule| stateless(move |seen| rule.decide(seen)))),
     PolicyDef::rule(
-        "hpa",
         "hpa",
         "as fifo; at checks each job's cores follow their use, as in Kubernetes' horizontal autoscaler",
-        |_| Ok(of_episode::<Deadlines, _>(Hpa::default(), Hpa::decide)),
-    ),
-    PolicyDef::rule(
-        "vpa",
-        "vpa",
-        "as fifo with requests from what earlier jobs used, as in Kubernetes' vertical autoscaler",
-        |_| Ok(stateless(|seen| Vpa.decide(seen))),
-    ),
+    )
+    .is(|_| Ok(of_episode::<Deadlines, _>(Hpa::default(), Hpa::decide))),
+    PolicyDef::rule("vpa", "as fifo with requests from what earlier jobs used, as in Kubernetes' vertical autoscaler")
+        .is(|_| Ok(stateless(|seen| Vpa.decide(seen)))),
     #[cfg(feature = "network")]
     PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),

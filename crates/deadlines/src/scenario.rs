@@ -11,7 +11,7 @@ use crate::{
 };
 use sched_distill_core::{
     contract::{LevelTables, Tabular},
-    figure::{Better, Compared, Figure},
+    figure::Figure,
     scenario::{Questions, Scenario, ScenarioInfo, State},
 };
 use std::{error::Error, ops::RangeInclusive};
@@ -30,36 +30,15 @@ pub enum Kind {
 }
 
 const FIGURES: &[Figure] = &[
-    Figure::new(
-        ["on_time", "share on time", "share"],
-        Better::More,
-        Compared::Difference,
-        "Share of the jobs that are complete by the deadline that their users really have.",
-    ),
-    Figure::new(
-        ["tardiness_ms", "mean tardiness", "ms"],
-        Better::Less,
-        Compared::Difference,
-        "Mean time by which jobs are late, 0 for those on time; refused jobs left out.",
-    ),
-    Figure::new(
-        ["cores_used", "cores used", "share"],
-        Better::More,
-        Compared::Difference,
-        "Share of the allocated core time in which the program that holds the core can use it.",
-    ),
-    Figure::new(
-        ["core_time_ms", "core time per job on time", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "Allocated core time of all jobs ÷ jobs on time.",
-    ),
-    Figure::new(
-        ["refused", "refused", "share"],
-        Better::Less,
-        Compared::Difference,
-        "Share of the jobs that are refused.",
-    ),
+    Figure::difference("on_time", "share on time", "share")
+        .more("Share of the jobs that are complete by the deadline that their users really have."),
+    Figure::difference("tardiness_ms", "mean tardiness", "ms")
+        .less("Mean time by which jobs are late, 0 for those on time; refused jobs left out."),
+    Figure::difference("cores_used", "cores used", "share")
+        .more("Share of the allocated core time in which the program that holds the core can use it."),
+    Figure::ratio("core_time_ms", "core time per job on time", "ms")
+        .less("Allocated core time of all jobs ÷ jobs on time."),
+    Figure::difference("refused", "refused", "share").less("Share of the jobs that are refused."),
 ];
 
 impl Scenario for Deadlines {

@@ -25,62 +25,52 @@ pub const BASELINES: &[&str] = &["pickyman", "srtf", "las", "lucid-like", "fifo"
 
 /// All policies there are.
 pub static POLICIES: &[PolicyDef<Preemption>] = &[
-    PolicyDef::rule("fifo", "fifo", "jobs in order of arrival; nobody begins before who arrived first", |_| {
+    PolicyDef::rule("fifo", "jobs in order of arrival; nobody begins before who arrived first").is(|_| {
         Ok(stateless(|seen| Queue::Fifo.decide(seen)))
     }),
+    PolicyDef::rule("sjf", "the least predicted time first, passing over jobs that do not fit; nobody is suspended")
+        .is(|_| Ok(stateless(|seen| Queue::Sjf.decide(seen)))),
     PolicyDef::rule(
-        "sjf",
-        "sjf",
-        "the least predicted time first, passing over jobs that do not fit; nobody is suspended",
-        |_| Ok(stateless(|seen| Queue::Sjf.decide(seen))),
-    ),
-    PolicyDef::rule(
-        "srtf",
         "srtf[,times=predicted|true]",
         "the least time left first, by suspending who has more left, whatever that costs; with times=true clairvoyant",
-        |args| {
-            let rule =
-                if args.word("times", &["predicted", "true"])? == "true" { Order::SrtfTrue } else { Order::Srtf };
-            Ok(stateless(move |seen| rule.decide(seen)))
-        },
-    ),
+    )
+    .is(|args| {
+        let rule =
+            if args.word("times", &["predicted", "true"])? == "true" { Order::SrtfTrue } else { Order::Srtf };
+        Ok(stateless(move |seen| rule.decide(seen)))
+    }),
     PolicyDef::rule(
-        "las",
         "las[,limit=18000]",
         "Tiresias' two queues: jobs that have had less GPU time than the limit (GPU·s) first, by suspending others",
-        |args| {
-            let rule = Order::Las(1e3 * args.number("limit", LAS_LIMIT / 1e3, 0.0..=1e12)?);
-            Ok(stateless(move |seen| rule.decide(seen)))
-        },
-    ),
+    )
+    .is(|args| {
+        let rule = Order::Las(1e3 * args.number("limit", LAS_LIMIT / 1e3, 0.0..=1e12)?);
+        Ok(stateless(move |seen| rule.decide(seen)))
+    }),
     PolicyDef::rule(
-        "gittins",
         "gittins",
         "the largest Gittins index over the GPU times of earlier jobs first, by suspending others",
-        |_| Ok(stateless(|seen| Order::Gittins.decide(seen))),
-    ),
+    )
+    .is(|_| Ok(stateless(|seen| Order::Gittins.decide(seen)))),
     PolicyDef::rule(
-        "pickyman",
         "pickyman[,lend=on|off][,protect=on|off]",
         "the least time left first; whom to suspend is found by what suspending and resuming costs, and only where it pays",
-        |args| {
-            let lend = args.word("lend", &["on", "off"])? == "on";
-            let rule = PickyMan { lend, protect: args.word("protect", &["on", "off"])? == "on" };
-            Ok(Box::new(Picky(rule, Division::default())))
-        },
-    ),
+    )
+    .is(|args| {
+        let lend = args.word("lend", &["on", "off"])? == "on";
+        let rule = PickyMan { lend, protect: args.word("protect", &["on", "off"])? == "on" };
+        Ok(Box::new(Picky(rule, Division::default())))
+    }),
     PolicyDef::rule(
-        "lucid-like",
         "lucid-like",
         "the least GPU time first, as a small tree learned from earlier jobs predicts it; nobody is suspended",
-        |_| Ok(stateless(|seen| Queue::LucidLike.decide(seen))),
-    ),
+    )
+    .is(|_| Ok(stateless(|seen| Queue::LucidLike.decide(seen)))),
     PolicyDef::rule(
-        "tiresias",
         "tiresias[,rule=fifo|fjf|sjf|shortest|shortest-gpu|dlas|dlas-gpu][,limits=3250/7200][,promote=0][,tick=0]",
         "the rules of Tiresias' simulator event by event, for workloads with free=1",
-        |args| tiresias(args).map(|rule| of_episode::<Preemption, _>(rule, Tiresias::decide)),
-    ),
+    )
+    .is(|args| tiresias(args).map(|rule| of_episode::<Preemption, _>(rule, Tiresias::decide))),
     #[cfg(feature = "network")]
     PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),

@@ -11,7 +11,7 @@ use crate::{
 };
 use sched_distill_core::{
     contract::{LevelTables, Tabular},
-    figure::{Better, Compared, Figure},
+    figure::Figure,
     scenario::{Questions, Scenario, ScenarioInfo, State},
 };
 use std::{error::Error, ops::RangeInclusive};
@@ -32,42 +32,16 @@ pub enum Kind {
 }
 
 const FIGURES: &[Figure] = &[
-    Figure::new(
-        ["waiting_ms", "mean waiting", "ms"],
-        Better::Less,
-        Compared::Ratio,
+    Figure::ratio("waiting_ms", "mean waiting", "ms").less(
         "Mean time per job from arrival to completion in which it does not compute; loading and saving are waiting.",
     ),
-    Figure::new(
-        ["jct_ms", "mean completion", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "Mean time from arrival to completion.",
-    ),
-    Figure::new(
-        ["makespan_ms", "makespan", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "Time from the first arrival to the last completion.",
-    ),
-    Figure::new(
-        ["p99_waiting_ms", "p99 waiting", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "The smallest waiting that 99 % of the jobs do not exceed.",
-    ),
-    Figure::new(
-        ["lost_ms", "GPU time lost", "ms"],
-        Better::Less,
-        Compared::Difference,
-        "GPU time per job of saving, and of loading after a preemption.",
-    ),
-    Figure::new(
-        ["preemptions", "preemptions", "1"],
-        Better::Less,
-        Compared::Difference,
-        "How often a job is suspended, in the mean.",
-    ),
+    Figure::ratio("jct_ms", "mean completion", "ms").less("Mean time from arrival to completion."),
+    Figure::ratio("makespan_ms", "makespan", "ms").less("Time from the first arrival to the last completion."),
+    Figure::ratio("p99_waiting_ms", "p99 waiting", "ms")
+        .less("The smallest waiting that 99 % of the jobs do not exceed."),
+    Figure::difference("lost_ms", "GPU time lost", "ms")
+        .less("GPU time per job of saving, and of loading after a preemption."),
+    Figure::difference("preemptions", "preemptions", "1").less("How often a job is suspended, in the mean."),
 ];
 
 impl Scenario for Preemption {

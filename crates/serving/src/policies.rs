@@ -24,56 +24,47 @@ pub const BASELINES: &[&str] = &["tf-serving", "triton", "clipper", "lazy", "dyb
 /// All policies there are.
 pub static POLICIES: &[PolicyDef<Serving>] = &[
     PolicyDef::rule(
-        "tf-serving",
         "tf-serving[,max=N][,timeout=0]",
         "TensorFlow Serving: in order of arrival, a batch is ready when full or after a timeout (ms); applications take turns",
-        |args| {
-            let max = args.optional_count("max", 1..=4096)?;
-            let rule = TfServing { max, timeout_ms: args.number("timeout", 0.0, 0.0..=1e9)? };
-            Ok(stateless(move |seen| rule.decide(seen)))
-        },
-    ),
+    )
+    .is(|args| {
+        let max = args.optional_count("max", 1..=4096)?;
+        let rule = TfServing { max, timeout_ms: args.number("timeout", 0.0, 0.0..=1e9)? };
+        Ok(stateless(move |seen| rule.decide(seen)))
+    }),
     PolicyDef::rule(
-        "triton",
         "triton[,preferred=4/8][,delay=0]",
         "Triton: the largest preferred batch that can be had; tasks are delayed for one (ms)",
-        |args| {
-            let preferred = preferred(args)?;
-            let rule = Triton { preferred, delay_ms: args.number("delay", 0.0, 0.0..=1e9)? };
-            Ok(stateless(move |seen| rule.decide(seen)))
-        },
-    ),
+    )
+    .is(|args| {
+        let preferred = preferred(args)?;
+        let rule = Triton { preferred, delay_ms: args.number("delay", 0.0, 0.0..=1e9)? };
+        Ok(stateless(move |seen| rule.decide(seen)))
+    }),
     PolicyDef::rule(
-        "clipper",
         "clipper",
         "Clipper: batches grow by one while they are within the objective, and shrink by a tenth when not",
-        |_| Ok(of_episode::<Serving, _>(Clipper::default(), Clipper::decide)),
-    ),
+    )
+    .is(|_| Ok(of_episode::<Serving, _>(Clipper::default(), Clipper::decide))),
+    PolicyDef::rule("lazy", "the least slack first; tasks join as long as that makes no task of the batch late")
+        .is(|_| Ok(stateless(|seen| Lazy.decide(seen)))),
     PolicyDef::rule(
-        "lazy",
-        "lazy",
-        "the least slack first; tasks join as long as that makes no task of the batch late",
-        |_| Ok(stateless(|seen| Lazy.decide(seen))),
-    ),
-    PolicyDef::rule(
-        "dybatch",
         "dybatch[,fair=on|off][,by-size=on|off][,age=N]",
         "the application that has had the least; tasks of like size join as long as nobody is worse off",
-        |args| {
-            let rule = DyBatch {
-                fair: args.word("fair", &["on", "off"])? == "on",
-                by_size: args.word("by-size", &["on", "off"])? == "on",
-                age: args.optional_count("age", 0..=1_000_000)?,
-            };
-            Ok(stateless(move |seen| rule.decide(seen)))
-        },
-    ),
+    )
+    .is(|args| {
+        let rule = DyBatch {
+            fair: args.word("fair", &["on", "off"])? == "on",
+            by_size: args.word("by-size", &["on", "off"])? == "on",
+            age: args.optional_count("age", 0..=1_000_000)?,
+        };
+        Ok(stateless(move |seen| rule.decide(seen)))
+    }),
     PolicyDef::rule(
         "best-batch",
-        "best-batch",
         "of all batches that can be formed the one that answers the most tasks per time, efficiently, and has waited",
-        |_| Ok(stateless(|seen| BestBatch.decide(seen))),
-    ),
+    )
+    .is(|_| Ok(stateless(|seen| BestBatch.decide(seen)))),
     #[cfg(feature = "network")]
     PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),

@@ -11,7 +11,7 @@ use crate::{
 };
 use sched_distill_core::{
     contract::{LevelTables, Tabular},
-    figure::{Better, Compared, Figure},
+    figure::Figure,
     scenario::{Questions, Scenario, ScenarioInfo, State},
 };
 use std::{error::Error, ops::RangeInclusive};
@@ -32,54 +32,20 @@ pub enum Kind {
 }
 
 const FIGURES: &[Figure] = &[
-    Figure::new(
-        ["slowdown", "mean slowdown", "1"],
-        Better::Less,
-        Compared::Ratio,
-        "Mean over all answered tasks of their time from arrival to answer ÷ their time in a batch of their own.",
-    ),
-    Figure::new(
-        ["p95_ms", "p95 latency", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "The smallest time from arrival to answer that 95 % of the answered tasks do not exceed.",
-    ),
-    Figure::new(
-        ["p99_ms", "p99 latency", "ms"],
-        Better::Less,
-        Compared::Ratio,
-        "The smallest time from arrival to answer that 99 % of the answered tasks do not exceed.",
-    ),
-    Figure::new(
-        ["throughput", "throughput", "1/s"],
-        Better::More,
-        Compared::Ratio,
-        "Tasks answered while tasks arrive, per second.",
-    ),
-    Figure::new(
-        ["fairness", "fairness", "1"],
-        Better::More,
-        Compared::Difference,
-        "Jain's index of the accelerator time by weight that applications have while tasks arrive: 1 if all have the same.",
-    ),
-    Figure::new(
-        ["waste", "padding", "share"],
-        Better::Less,
-        Compared::Difference,
-        "Share of what accelerators worked on that only padded batches.",
-    ),
-    Figure::new(
-        ["in_time", "within the objective", "share"],
-        Better::More,
-        Compared::Difference,
-        "Share of all tasks that are answered within the objective of their application.",
-    ),
-    Figure::new(
-        ["refused", "refused", "share"],
-        Better::Less,
-        Compared::Difference,
-        "Share of the tasks that find the queue full.",
-    ),
+    Figure::ratio("slowdown", "mean slowdown", "1")
+        .less("Mean over all answered tasks of their time from arrival to answer ÷ their time in a batch of their own."),
+    Figure::ratio("p95_ms", "p95 latency", "ms")
+        .less("The smallest time from arrival to answer that 95 % of the answered tasks do not exceed."),
+    Figure::ratio("p99_ms", "p99 latency", "ms")
+        .less("The smallest time from arrival to answer that 99 % of the answered tasks do not exceed."),
+    Figure::ratio("throughput", "throughput", "1/s").more("Tasks answered while tasks arrive, per second."),
+    Figure::difference("fairness", "fairness", "1")
+        .more("Jain's index of the accelerator time by weight that applications have while tasks arrive: 1 if all have the same."),
+    Figure::difference("waste", "padding", "share")
+        .less("Share of what accelerators worked on that only padded batches."),
+    Figure::difference("in_time", "within the objective", "share")
+        .more("Share of all tasks that are answered within the objective of their application."),
+    Figure::difference("refused", "refused", "share").less("Share of the tasks that find the queue full."),
 ];
 
 impl Scenario for Serving {

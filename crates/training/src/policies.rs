@@ -25,34 +25,25 @@ pub const BASELINES: &[&str] = &["drf", "fifo", "srtf-time", "tetris", "optimus"
 pub static POLICIES: &[PolicyDef<Training>] = &[
     PolicyDef::rule(
         "drf",
-        "drf",
         "dominant resource fairness: a worker and a server for the job with the smallest dominant share",
-        |_| Ok(of_episode::<Training, _>(Drf, Drf::decide)),
-    ),
-    PolicyDef::rule("fifo", "fifo", "jobs in order of arrival, each as many workers and servers as allowed", |_| {
-        Ok(of_episode::<Training, _>(Fifo, Fifo::decide))
-    }),
+    )
+    .is(|_| Ok(of_episode::<Training, _>(Drf, Drf::decide))),
+    PolicyDef::rule("fifo", "jobs in order of arrival, each as many workers and servers as allowed")
+        .is(|_| Ok(of_episode::<Training, _>(Fifo, Fifo::decide))),
     PolicyDef::rule(
-        "srtf",
         "srtf",
         "as fifo, by the remaining share of epochs, as the DL2 simulator has it; nearly first in, first out",
-        |_| Ok(of_episode::<Training, _>(Srtf, Srtf::decide)),
-    ),
-    PolicyDef::rule("srtf-time", "srtf-time", "as fifo, by the time that a job still needs at its best speed", |_| {
-        Ok(of_episode::<Training, _>(TrueSrtf, TrueSrtf::decide))
-    }),
+    )
+    .is(|_| Ok(of_episode::<Training, _>(Srtf, Srtf::decide))),
+    PolicyDef::rule("srtf-time", "as fifo, by the time that a job still needs at its best speed")
+        .is(|_| Ok(of_episode::<Training, _>(TrueSrtf, TrueSrtf::decide))),
+    PolicyDef::rule("tetris", "node after node, the job whose request fits the free slots best and that has much left")
+        .is(|_| Ok(of_episode::<Training, _>(Tetris::default(), Tetris::decide))),
     PolicyDef::rule(
-        "tetris",
-        "tetris",
-        "node after node, the job whose request fits the free slots best and that has much left",
-        |_| Ok(of_episode::<Training, _>(Tetris::default(), Tetris::decide)),
-    ),
-    PolicyDef::rule(
-        "optimus",
         "optimus",
         "one worker or server at a time, where it saves most remaining time; closes the slot when none saves any",
-        |_| Ok(of_episode::<Training, _>(Optimus::default(), Optimus::decide)),
-    ),
+    )
+    .is(|_| Ok(of_episode::<Training, _>(Optimus::default(), Optimus::decide))),
     #[cfg(feature = "network")]
     PolicyDef::new(
         PolicyInfo {

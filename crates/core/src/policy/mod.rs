@@ -7,7 +7,7 @@ mod table;
 
 pub use by_level::{ByLevel, LevelScores, NotFinite};
 pub use student::StudentPolicy;
-pub use table::{OpenPolicy, PolicyDef, Score, least, of_episode, open, stateless};
+pub use table::{OpenPolicy, PolicyDef, Score, Written, least, of_episode, open, stateless};
 
 use crate::{
     scenario::{Said, Scenario},

@@ -4,8 +4,9 @@ use super::{Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student};
 use crate::{
     level::first_max,
     scenario::{Given, OneLevel, Said, Scenario},
-    spec::{Args, Spec, SpecError},
+    spec::{Args, Spec, SpecError, name_of},
 };
+use std::marker::PhantomData;
 
 /// What a rule of given parameters is.
 type Rule<S> = Result<Box<dyn Policy<S>>, SpecError>;
@@ -26,15 +27,11 @@ enum Open<S: Scenario> {
 }
 
 impl<S: Scenario> PolicyDef<S> {
-    /// A rule that somebody wrote: its name, how it is written, what it does, and what it is with these parameters. It takes no file.
+    /// A rule that somebody wrote: how it is written, which begins with its name, and what it does. It takes no file. [`Written::is`] says
+    /// what it is with its parameters.
     #[must_use]
-    pub const fn rule(
-        name: &'static str,
-        usage: &'static str,
-        meaning: &'static str,
-        open: fn(&mut Args<'_>) -> Rule<S>,
-    ) -> Self {
-        Self { info: PolicyInfo { name, sort: Sort::Heuristic, usage, meaning }, open: Open::Rule(open) }
+    pub const fn rule(usage: &'static str, meaning: &'static str) -> Written<S> {
+        Written { usage, meaning, of: PhantomData }
     }
 
     /// A policy that reads its spec itself, as those of files do.
@@ -47,6 +44,24 @@ impl<S: Scenario> PolicyDef<S> {
     #[must_use]
     pub const fn student() -> Self {
         Self::new(STUDENT, open_student)
+    }
+}
+
+/// A rule of a table, of which it is still to be said what it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Written<S> {
+    usage: &'static str,
+    meaning: &'static str,
+    of: PhantomData<S>,
+}
+
+impl<S: Scenario> Written<S> {
+    /// What it is with these parameters.
+    #[must_use]
+    pub const fn is(self, open: fn(&mut Args<'_>) -> Rule<S>) -> PolicyDef<S> {
+        let Self { usage, meaning, .. } = self;
+        let info = PolicyInfo { name: name_of(usage), sort: Sort::Heuristic, usage, meaning };
+        PolicyDef { info, open: Open::Rule(open) }
     }
 }
 

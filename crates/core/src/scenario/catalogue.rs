@@ -53,15 +53,31 @@ impl GuardTemplate {
     }
 }
 
-/// A guard of a catalogue.
-#[must_use]
-pub const fn guard(
+/// A guard or heuristic of a catalogue by its name, of which it is still to be said how it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<const GUARD: bool> {
     name: &'static str,
-    text: &'static str,
-    values: &'static [f64],
     meaning: &'static str,
-) -> GuardTemplate {
-    GuardTemplate { name, text, values, meaning }
+}
+
+/// A guard of a catalogue: its name, and what it does in words.
+///
+/// ```
+/// use sched_distill_core::scenario::guard;
+/// let small = guard("small", "small jobs come first").is("job: remaining_work <= {} first", &[1e4, 1e5]);
+/// assert_eq!((small.name, small.values), ("small", &[1e4, 1e5][..]));
+/// ```
+#[must_use]
+pub const fn guard(name: &'static str, meaning: &'static str) -> Entry<true> {
+    Entry { name, meaning }
+}
+
+impl Entry<true> {
+    /// How it is written, `{}` in place of its number, and the numbers that a search may try there.
+    #[must_use]
+    pub const fn is(self, text: &'static str, values: &'static [f64]) -> GuardTemplate {
+        GuardTemplate { name: self.name, text, values, meaning: self.meaning }
+    }
 }
 
 /// A heuristic with its meaning.
@@ -75,10 +91,18 @@ pub struct RuleTemplate {
     pub meaning: &'static str,
 }
 
-/// A heuristic of a catalogue.
+/// A heuristic of a catalogue: its name, and what it does in words.
 #[must_use]
-pub const fn rule(name: &'static str, text: &'static str, meaning: &'static str) -> RuleTemplate {
-    RuleTemplate { name, text, meaning }
+pub const fn rule(name: &'static str, meaning: &'static str) -> Entry<false> {
+    Entry { name, meaning }
+}
+
+impl Entry<false> {
+    /// How it is written.
+    #[must_use]
+    pub const fn is(self, text: &'static str) -> RuleTemplate {
+        RuleTemplate { name: self.name, text, meaning: self.meaning }
+    }
 }
 
 /// A term that a direct search may add to a student: its level, and the features whose functions are multiplied.

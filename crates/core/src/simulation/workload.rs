@@ -3,7 +3,7 @@
 use super::Simulated;
 use crate::{
     rng::EpisodeId,
-    spec::Spec,
+    spec::{Spec, name_of},
     workload::{Work, WorkloadError, WorkloadInfo},
 };
 use std::{fmt::Debug, path::PathBuf, sync::Arc};
@@ -20,10 +20,10 @@ pub struct WorkloadDef<S: Simulated> {
 pub type OpenWorkload<S> = fn(&Spec) -> Result<Workload<S>, WorkloadError>;
 
 impl<S: Simulated> WorkloadDef<S> {
-    /// A workload of this name, how it is written, and what it is.
+    /// How a workload is written, which begins with its name, what it is, and how it is opened.
     #[must_use]
-    pub const fn new(name: &'static str, usage: &'static str, meaning: &'static str, open: OpenWorkload<S>) -> Self {
-        Self { info: WorkloadInfo { name, usage, meaning }, open }
+    pub const fn new(usage: &'static str, meaning: &'static str, open: OpenWorkload<S>) -> Self {
+        Self { info: WorkloadInfo { name: name_of(usage), usage, meaning }, open }
     }
 }
 

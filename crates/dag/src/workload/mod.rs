@@ -59,19 +59,16 @@ pub(crate) fn events(jobs: f64, tasks: f64) -> f64 {
 /// All workloads there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
     WorkloadDef::new(
-        "builtin",
         "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
         "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
         builtin::open,
     ),
     WorkloadDef::new(
-        "tpch",
         "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
         "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
         tpch::open,
     ),
     WorkloadDef::new(
-        "json",
         "json:FILE[,executors=N][,durations=history|median][,parts=merged]",
         "a fixed list of jobs from a JSON file (docs/workload-format.md)",
         json::open,

@@ -34,19 +34,16 @@ pub type DeadlineWorkload = Workload<Deadlines>;
 /// All workloads of jobs with deadlines there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = &[
     WorkloadDef::new(
-        "builtin",
         "builtin[,nodes=1][,node-cores=32][,jobs=60][,arrivals=bursts|poisson|FILE.csv][,burst=30][,gap=7200][,load=1.3][,work=4800][,work-spread=0.8][,check=60][,restart=10][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1][,edge=NAME]",
         "generated training jobs of eight models whose users give deadlines, in bursts or at a steady rate",
         builtin::open,
     ),
     WorkloadDef::new(
-        "philly",
         "philly:FILE.csv[,vc=NAME][,nodes=4][,node-cores=32][,jobs=60][,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]",
         "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with deadlines by the rule of the generator",
         philly::open,
     ),
     WorkloadDef::new(
-        "json",
         "json:FILE",
         "a fixed list of jobs and their cluster from a JSON file (docs/deadlines.md)",
         json::open,

@@ -202,11 +202,11 @@ pub fn paired(compared: Compared, values: &[Option<f64>], base: &[Option<f64>], 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::{figure::Better, simulation::Stall};
+    use sched_distill_core::simulation::Stall;
 
     const FIGURES: [Figure; 2] = [
-        Figure::new(["mean_jct_ms", "mean JCT", "ms"], Better::Less, Compared::Ratio, "Mean completion time."),
-        Figure::new(["utilisation", "busy", "share"], Better::More, Compared::Difference, "Share in use."),
+        Figure::ratio("mean_jct_ms", "mean JCT", "ms").less("Mean completion time."),
+        Figure::difference("utilisation", "busy", "share").more("Share in use."),
     ];
 
     fn figures(jct: &[Option<f64>]) -> Vec<EpisodeFigures> {

@@ -32,19 +32,16 @@ pub type PreemptionWorkload = Workload<Preemption>;
 /// All workloads of jobs on GPUs there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Preemption>] = &[
     WorkloadDef::new(
-        "builtin",
         "builtin[,nodes=8][,node-gpus=4][,jobs=150][,arrivals=poisson|batch][,load=1.1][,duration=1500][,duration-spread=1.4][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0][,edge=NAME]",
         "generated training jobs of six models on 1 to 16 GPUs, at a steady rate or all at once",
         builtin::open,
     ),
     WorkloadDef::new(
-        "philly",
         "philly:FILE.csv[,vc=NAME][,nodes=8][,node-gpus=8][,jobs=150][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0]",
         "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with models, epochs and data by a stated rule",
         philly::open,
     ),
     WorkloadDef::new(
-        "json",
         "json:FILE",
         "a fixed list of jobs and their cluster from a JSON file (docs/preemption.md)",
         json::open,

@@ -34,25 +34,21 @@ pub type ServingWorkload = Workload<Serving>;
 /// All workloads of inference tasks there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Serving>] = &[
     WorkloadDef::new(
-        "builtin",
         "builtin[,load=0.9][,seconds=2][,applications=5][,accelerators=1][,spread=0.6][,mix=rate|work][,law=padded|dynamic][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,tail=MS][,understated=0][,edge=NAME]",
         "generated tasks of text, tree and image models, at a steady rate",
         builtin::open,
     ),
     WorkloadDef::new(
-        "models",
         "models:FILE.json[,load=0.9][,seconds=2][,applications=N][,accelerators=1][,spread=0.6][,mix=rate|work][,shapes=1/2/4/8/16][,memory=UNITS][,queue=10000][,timeout=5][,objective=20][,half-life=500][,tail=MS][,understated=0][,edge=NAME]",
         "the same of models whose times were measured by `distill profile-model`",
         builtin::open_models,
     ),
     WorkloadDef::new(
-        "azure",
         "azure:FILE.csv[,load=0.9][,seconds=60][,applications=3][,accelerators=1][,alpha=20][,beta=0.05][,decode=20][,unit=64][,shapes=1/2/4/8/16][,queue=10000][,timeout=50][,objective=20][,half-life=5000][,tail=MS][,understated=0]",
         "recorded requests to a language model (columns arrival_s, context_tokens, generated_tokens), faster than they came",
         azure::open,
     ),
     WorkloadDef::new(
-        "json",
         "json:FILE",
         "a fixed list of tasks and their server from a JSON file (docs/serving.md)",
         json::open,

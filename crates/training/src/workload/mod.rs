@@ -32,13 +32,11 @@ pub type TrainingWorkload = Workload<Training>;
 /// All workloads of training jobs there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Training>] = &[
     WorkloadDef::new(
-        "builtin",
         "builtin[,nodes=48][,jobs=60][,rate=3][,slot=1200][,max=16][,epochs=E][,types=8][,arrivals=uniform|poisson|bursty|FILE.csv][,speed=formula|analytic|FILE.json][,dips=0][,length-spread=0|1][,epoch-error=0][,speed-error=0]",
         "generated jobs of the eight DL2 types on a cluster of workers and parameter servers",
         builtin::open,
     ),
     WorkloadDef::new(
-        "json",
         "json:FILE",
         "a fixed list of jobs and their cluster from a JSON file (docs/training-workload-format.md)",
         json::open,
