@@ -193,6 +193,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "checkpoint",
             "session",
             "method",
+            "integrated",
             "scorer",
             "decima",
             "dl2",

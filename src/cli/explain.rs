@@ -128,7 +128,7 @@ fn everything(
     output: &mut Output,
 ) -> Result<Verdict> {
     let train = args.train.iter().map(|path| common.trace(path)).collect::<Result<Vec<_>>>()?;
-    let scenario = common.known_scenario(&student.feature_set).map(|scenario| scenario.info());
+    let scenario = common.known_scenario(&student.feature_set);
     let run = match &args.run {
         Some(dir) => {
             let command = common.command_line();
@@ -137,7 +137,7 @@ fn everything(
         None => None,
     };
     let params = ExplainParams {
-        scenario,
+        scenario: scenario.map(|scenario| scenario.info()),
         choices: args.choices as usize,
         decisions: args.decisions,
         regime: args.regime.as_deref(),
@@ -157,7 +157,7 @@ fn everything(
         stability::print(&explanation.stability, output)?;
     }
     if let Some(decisions) = args.gradients {
-        explanation.gradients = Some(gradients::gradients(trace, decisions as usize)?);
+        explanation.gradients = Some(gradients::gradients(trace, scenario, decisions as usize)?);
     }
     if let Some(found) = &explanation.gradients {
         gradients::print(found, output)?;

@@ -1,18 +1,21 @@
 //! `distill explain --gradients`: what a neural teacher itself goes by.
 
 use super::{output::Output, table::Table};
-use crate::{explainer::TeacherGradients, trace::Trace};
+use crate::{explainer::TeacherGradients, pipeline::AnyScenario, trace::Trace};
 use anyhow::{Result, bail};
 
-/// Integrated gradients of the decisions of a trace.
+/// Integrated gradients of the decisions of a trace of that scenario, if it is known here.
 #[cfg(feature = "torch")]
-pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradients> {
+pub(super) fn gradients(
+    trace: &Trace,
+    scenario: Option<&dyn AnyScenario>,
+    decisions: usize,
+) -> Result<TeacherGradients> {
     use super::interrupt::{Interrupted, STOP};
     use crate::{
-        dag::{Dag, network::builtin},
+        dag::Dag,
         network::{Tensors, scorer::SCORER},
         practice::RecordedLessons,
-        registry::built_in_scorer,
         spec::Spec,
         trainer::{
             TrainError,
@@ -31,11 +34,12 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    let scenario = &trace.manifest.feature_set.scenario;
-    let tensors = match (&spec.file, built_in_scorer(scenario)) {
+    let policies = scenario.map(AnyScenario::policies).unwrap_or_default();
+    let built_in = policies.iter().find(|policy| policy.name == spec.name).and_then(|policy| policy.built_in);
+    let tensors = match (&spec.file, built_in) {
         (Some(file), _) => Tensors::load(file)?,
-        (None, Some(bytes)) if spec.name == SCORER.name => Tensors::from_bytes(bytes, &labeller.id)?,
-        (None, _) => builtin()?,
+        (None, Some(checkpoint)) => Tensors::from_bytes(checkpoint, &labeller.id)?,
+        (None, None) => bail!("--gradients: no network comes with this program for `{}`", labeller.id),
     };
     if labeller.files.values().ne([tensors.sha256()]) {
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
@@ -54,7 +58,7 @@ pub(super) fn gradients(trace: &Trace, decisions: usize) -> Result<TeacherGradie
 }
 
 #[cfg(not(feature = "torch"))]
-pub(super) fn gradients(_: &Trace, _: usize) -> Result<TeacherGradients> {
+pub(super) fn gradients(_: &Trace, _: Option<&dyn AnyScenario>, _: usize) -> Result<TeacherGradients> {
     bail!(
         "--gradients: this program was built without libtorch; in the source folder run `scripts/setup-libtorch.sh`, then \
          `cargo build --release --features torch` (docs/training.md)"

@@ -13,8 +13,24 @@ pub(crate) const TINY: &str = "builtin,jobs=4,executors=4";
 pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_distill"));
     command.current_dir(dir).args(args).env_remove("RUST_BACKTRACE").env_remove("DISTILL_LOG");
+    hear_hangups(&mut command);
     command
 }
+
+/// What `nohup` starts, and all that is started from there, does not hear hangups: tests that were started so would wait for ever.
+#[cfg(unix)]
+fn hear_hangups(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let by_default = || match unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) } {
+        libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    };
+    // SAFETY: `signal` is one of the functions that may be called between fork and exec.
+    unsafe { command.pre_exec(by_default) };
+}
+
+#[cfg(not(unix))]
+fn hear_hangups(_: &mut Command) {}
 
 pub(crate) fn run(dir: &Path, args: &[&str]) -> Output {
     command(dir, args).output().unwrap()

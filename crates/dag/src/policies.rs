@@ -1,7 +1,7 @@
 //! Policies of the `dag` scenario by name.
 
 #[cfg(feature = "network")]
-use crate::network::DecimaPolicy;
+use crate::network::{BUILT_IN, DecimaPolicy};
 use crate::{
     Dag,
     heuristic::{Capped, Random, Rule, Soft, Softness},
@@ -54,12 +54,12 @@ pub static POLICIES: &[PolicyDef<Dag>] = &[
     }),
     #[cfg(feature = "network")]
     PolicyDef::new(
-        PolicyInfo {
-            name: "decima",
-            sort: Sort::Network,
-            usage: "decima[:FILE][,mode=greedy|sample]",
-            meaning: "the Decima network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
-        },
+        PolicyInfo::new(
+            Sort::Network,
+            "decima[:FILE][,mode=greedy|sample]",
+            "the Decima network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
+        )
+        .with_built_in(BUILT_IN),
         open_decima,
     ),
     #[cfg(feature = "network")]

@@ -153,6 +153,7 @@ impl Questions<Dag> for Extractor {
         self.update(seen);
     }
 
+    #[inline]
     fn count(&self, seen: &View<'_>, path: &[usize], abstains: bool) -> usize {
         let snapshot = self.snapshot();
         let jobs = snapshot.candidate_jobs().len();
@@ -178,6 +179,7 @@ impl Questions<Dag> for Extractor {
         count
     }
 
+    #[inline]
     fn entity(&self, _: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
         let snapshot = self.snapshot();
         let stage = |job, stage: usize| {
@@ -212,6 +214,7 @@ impl Questions<Dag> for Extractor {
         }
     }
 
+    #[inline]
     fn item(&self, _: &View<'_>, path: &[usize]) -> Option<usize> {
         match *path {
             [job, stage] => Some(self.snapshot().candidate_places(job).start + stage),
@@ -219,6 +222,7 @@ impl Questions<Dag> for Extractor {
         }
     }
 
+    #[inline]
     fn is_given(&self, path: &[usize]) -> bool {
         path.len() == 2
     }

@@ -5,7 +5,7 @@ use crate::{
     heuristic::{EdfTest, Hpa, Order, Qos, Queue, Vpa},
 };
 #[cfg(feature = "network")]
-use sched_distill_core::network::scorer::{SCORER_OR_BUILT_IN, open_scorer_or};
+use sched_distill_core::network::scorer::{open_scorer_or, scorer_or};
 use sched_distill_core::{
     policy::{self, Policy, PolicyDef, PolicyError, of_episode, stateless},
     spec::{Args, Spec, SpecError},
@@ -55,7 +55,7 @@ pub static POLICIES: &[PolicyDef<Deadlines>] = &[
     PolicyDef::rule("vpa", "as fifo with requests from what earlier jobs used, as in Kubernetes' vertical autoscaler")
         .is(|_| Ok(stateless(|seen| Vpa.decide(seen)))),
     #[cfg(feature = "network")]
-    PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::new(scorer_or(BUILT_IN), |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),
 ];
 

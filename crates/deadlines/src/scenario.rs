@@ -186,6 +186,7 @@ impl Questions<Deadlines> for Extractor {
         self.update(seen);
     }
 
+    #[inline]
     fn count(&self, seen: &View<'_>, path: &[usize], _: bool) -> usize {
         let candidates = self.snapshot().candidates();
         let candidate = path.first().and_then(|&job| candidates.get(job));
@@ -211,6 +212,7 @@ impl Questions<Deadlines> for Extractor {
         }
     }
 
+    #[inline]
     fn entity(&self, _: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
         let candidate = path.first().and_then(|&job| self.snapshot().candidates().get(job));
         let job = candidate.map_or(NO_JOB, |candidate| candidate.job);
@@ -240,6 +242,7 @@ impl Questions<Deadlines> for Extractor {
         }
     }
 
+    #[inline]
     fn item(&self, seen: &View<'_>, path: &[usize]) -> Option<usize> {
         let candidates = self.snapshot().candidates();
         match (seen.question(), path) {
@@ -250,6 +253,7 @@ impl Questions<Deadlines> for Extractor {
         }
     }
 
+    #[inline]
     fn is_given(&self, path: &[usize]) -> bool {
         path.len() == 2
     }

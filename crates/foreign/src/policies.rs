@@ -11,24 +11,21 @@ use std::time::Duration;
 
 /// All there are.
 pub const POLICIES: &[PolicyInfo] = &[
-    PolicyInfo {
-        name: "script",
-        sort: Sort::Network,
-        usage: "script:[NAME=]COMMAND[,timeout=60][,mode=greedy|sample]",
-        meaning: "a process that answers questions with scores, one JSON line each (docs/foreign-policies.md)",
-    },
-    PolicyInfo {
-        name: "onnx",
-        sort: Sort::Network,
-        usage: "onnx:FILE[,mode=greedy|sample]",
-        meaning: "a network in an ONNX file (docs/foreign-policies.md; cargo feature `onnx`)",
-    },
-    PolicyInfo {
-        name: "torchscript",
-        sort: Sort::Network,
-        usage: "torchscript:FILE[,mode=greedy|sample]",
-        meaning: "a network in a TorchScript file (docs/foreign-policies.md; cargo feature `torch`)",
-    },
+    PolicyInfo::new(
+        Sort::Network,
+        "script:[NAME=]COMMAND[,timeout=60][,mode=greedy|sample]",
+        "a process that answers questions with scores, one JSON line each (docs/foreign-policies.md)",
+    ),
+    PolicyInfo::new(
+        Sort::Network,
+        "onnx:FILE[,mode=greedy|sample]",
+        "a network in an ONNX file (docs/foreign-policies.md; cargo feature `onnx`)",
+    ),
+    PolicyInfo::new(
+        Sort::Network,
+        "torchscript:FILE[,mode=greedy|sample]",
+        "a network in a TorchScript file (docs/foreign-policies.md; cargo feature `torch`)",
+    ),
 ];
 
 /// A scenario's own policies, of which the last is the student, with those of others before that.

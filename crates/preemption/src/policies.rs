@@ -6,7 +6,7 @@ use crate::{
     state::{Decision, View},
 };
 #[cfg(feature = "network")]
-use sched_distill_core::network::scorer::{SCORER_OR_BUILT_IN, open_scorer_or};
+use sched_distill_core::network::scorer::{open_scorer_or, scorer_or};
 use sched_distill_core::{
     policy::{self, Policy, PolicyDef, PolicyError, of_episode, stateless},
     scenario::Said,
@@ -72,7 +72,7 @@ pub static POLICIES: &[PolicyDef<Preemption>] = &[
     )
     .is(|args| tiresias(args).map(|rule| of_episode::<Preemption, _>(rule, Tiresias::decide))),
     #[cfg(feature = "network")]
-    PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::new(scorer_or(BUILT_IN), |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),
 ];
 

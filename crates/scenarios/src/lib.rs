@@ -68,17 +68,6 @@ pub fn all() -> Registry {
     Registry::new(&[&DAG, &TRAINING, &DEADLINES, &PREEMPTION, &SERVING])
 }
 
-/// The network that `scorer` without a file stands for in a scenario, a checkpoint, if one comes with the program.
-#[must_use]
-pub fn built_in_scorer(scenario: &str) -> Option<&'static [u8]> {
-    match scenario {
-        "deadlines" => Some(deadlines::policies::BUILT_IN),
-        "preemption" => Some(preemption::policies::BUILT_IN),
-        "serving" => Some(serving::policies::BUILT_IN),
-        _ => None,
-    }
-}
-
 /// A scenario that is registered here, by its type.
 pub trait Registered: Simulated {
     /// Its entry.

@@ -5,7 +5,7 @@ use crate::{
     heuristic::{BestBatch, Clipper, DyBatch, Lazy, TfServing, Triton},
 };
 #[cfg(feature = "network")]
-use sched_distill_core::network::scorer::{SCORER_OR_BUILT_IN, open_scorer_or};
+use sched_distill_core::network::scorer::{open_scorer_or, scorer_or};
 use sched_distill_core::{
     policy::{self, Policy, PolicyDef, PolicyError, of_episode, stateless},
     spec::{Args, Spec, SpecError},
@@ -66,7 +66,7 @@ pub static POLICIES: &[PolicyDef<Serving>] = &[
     )
     .is(|_| Ok(stateless(|seen| BestBatch.decide(seen)))),
     #[cfg(feature = "network")]
-    PolicyDef::new(SCORER_OR_BUILT_IN, |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::new(scorer_or(BUILT_IN), |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),
 ];
 

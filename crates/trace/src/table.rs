@@ -119,12 +119,14 @@ impl LevelTable {
     }
 
     /// Number of rows (candidates).
+    #[inline]
     #[must_use]
     pub fn rows(&self) -> usize {
         self.log_prob.len()
     }
 
     /// Number of features per row.
+    #[inline]
     #[must_use]
     pub fn width(&self) -> usize {
         self.spec.features.len()
@@ -191,6 +193,7 @@ impl LevelTable {
     /// # Panics
     ///
     /// If `i` is not below `choices.len()`.
+    #[inline]
     #[must_use]
     pub fn choice(&self, i: usize) -> Choice<'_> {
         let header = &self.choices[i];
@@ -208,6 +211,7 @@ impl LevelTable {
     }
 
     /// All choices in table order.
+    #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Choice<'_>> + Clone {
         (0..self.choices.len()).map(|i| self.choice(i))
     }
@@ -215,12 +219,14 @@ impl LevelTable {
 
 impl<'a> Choice<'a> {
     /// Number of candidates.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.log_prob.len()
     }
 
     /// Whether there is no candidate (never so in a valid trace).
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.log_prob.is_empty()
@@ -239,6 +245,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The features of candidate `i`.
+    #[inline]
     #[must_use]
     pub fn row(&self, i: usize) -> &'a [f32] {
         &self.x[i * self.width..(i + 1) * self.width]

@@ -10,6 +10,7 @@ mod adam;
 mod checkpoint;
 pub mod decima;
 pub mod dl2;
+mod integrated;
 mod libtorch;
 mod method;
 mod metrics;

@@ -1,7 +1,7 @@
 //! Policies of the `training` scenario by name.
 
 #[cfg(feature = "network")]
-use crate::network::Dl2Policy;
+use crate::network::{BUILT_IN, Dl2Policy};
 use crate::{
     Training,
     heuristic::{Drf, Fifo, Optimus, Srtf, Tetris, TrueSrtf},
@@ -46,12 +46,12 @@ pub static POLICIES: &[PolicyDef<Training>] = &[
     .is(|_| Ok(of_episode::<Training, _>(Optimus::default(), Optimus::decide))),
     #[cfg(feature = "network")]
     PolicyDef::new(
-        PolicyInfo {
-            name: "dl2",
-            sort: Sort::Network,
-            usage: "dl2[:FILE][,window=N][,mode=greedy|sample]",
-            meaning: "the DL2 network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
-        },
+        PolicyInfo::new(
+            Sort::Network,
+            "dl2[:FILE][,window=N][,mode=greedy|sample]",
+            "the DL2 network with the weights of a .safetensors file or a PyTorch .pt state dict, or with those that come with the program",
+        )
+        .with_built_in(BUILT_IN),
         open_dl2,
     ),
     #[cfg(feature = "network")]

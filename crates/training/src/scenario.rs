@@ -161,6 +161,7 @@ impl Questions<Training> for Extractor {
         self.update(seen);
     }
 
+    #[inline]
     fn count(&self, _: &View<'_>, path: &[usize], _: bool) -> usize {
         let candidates = self.snapshot().candidates();
         match *path {
@@ -181,6 +182,7 @@ impl Questions<Training> for Extractor {
         }
     }
 
+    #[inline]
     fn entity(&self, _: &View<'_>, path: &[usize], out: &mut Vec<u32>) {
         let candidates = self.snapshot().candidates();
         match *path {
@@ -233,6 +235,7 @@ impl Questions<Training> for Extractor {
         }
     }
 
+    #[inline]
     fn item(&self, seen: &View<'_>, path: &[usize]) -> Option<usize> {
         let candidates = self.snapshot().candidates();
         match *path {

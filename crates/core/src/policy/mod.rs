@@ -11,7 +11,7 @@ pub use table::{OpenPolicy, PolicyDef, Score, Written, least, of_episode, open, 
 
 use crate::{
     scenario::{Said, Scenario},
-    spec::{Spec, SpecError},
+    spec::{Spec, SpecError, name_of},
 };
 use std::path::PathBuf;
 
@@ -119,6 +119,22 @@ pub struct PolicyInfo {
     pub usage: &'static str,
     /// What it does.
     pub meaning: &'static str,
+    /// The checkpoint that it stands for without a file, if one comes with the program.
+    pub built_in: Option<&'static [u8]>,
+}
+
+impl PolicyInfo {
+    /// A policy that goes by the name that its usage begins with, without a checkpoint of its own.
+    #[must_use]
+    pub const fn new(sort: Sort, usage: &'static str, meaning: &'static str) -> Self {
+        Self { name: name_of(usage), sort, usage, meaning, built_in: None }
+    }
+
+    /// The same with a checkpoint that comes with the program.
+    #[must_use]
+    pub const fn with_built_in(self, checkpoint: &'static [u8]) -> Self {
+        Self { built_in: Some(checkpoint), ..self }
+    }
 }
 
 /// Sorts of policy.
@@ -133,12 +149,11 @@ pub enum Sort {
 }
 
 /// A student in a list of policies, the same in every scenario.
-pub const STUDENT: PolicyInfo = PolicyInfo {
-    name: "student",
-    sort: Sort::Student,
-    usage: "student:FILE[,model=NAME]",
-    meaning: "a distilled student as the scheduler; model chooses one of several per level (tree, linear)",
-};
+pub const STUDENT: PolicyInfo = PolicyInfo::new(
+    Sort::Student,
+    "student:FILE[,model=NAME]",
+    "a distilled student as the scheduler; model chooses one of several per level (tree, linear)",
+);
 
 /// Opens a student.
 ///

@@ -4,7 +4,7 @@ use super::{Policy, PolicyError, PolicyInfo, STUDENT, Sort, open_student};
 use crate::{
     level::first_max,
     scenario::{Given, OneLevel, Said, Scenario},
-    spec::{Args, Spec, SpecError, name_of},
+    spec::{Args, Spec, SpecError},
 };
 use std::marker::PhantomData;
 
@@ -31,7 +31,7 @@ impl<S: Scenario> PolicyDef<S> {
     /// what it is with its parameters.
     #[must_use]
     pub const fn rule(usage: &'static str, meaning: &'static str) -> Written<S> {
-        Written { usage, meaning, of: PhantomData }
+        Written { info: PolicyInfo::new(Sort::Heuristic, usage, meaning), of: PhantomData }
     }
 
     /// A policy that reads its spec itself, as those of files do.
@@ -50,8 +50,7 @@ impl<S: Scenario> PolicyDef<S> {
 /// A rule of a table, of which it is still to be said what it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Written<S> {
-    usage: &'static str,
-    meaning: &'static str,
+    info: PolicyInfo,
     of: PhantomData<S>,
 }
 
@@ -59,9 +58,7 @@ impl<S: Scenario> Written<S> {
     /// What it is with these parameters.
     #[must_use]
     pub const fn is(self, open: fn(&mut Args<'_>) -> Rule<S>) -> PolicyDef<S> {
-        let Self { usage, meaning, .. } = self;
-        let info = PolicyInfo { name: name_of(usage), sort: Sort::Heuristic, usage, meaning };
-        PolicyDef { info, open: Open::Rule(open) }
+        PolicyDef { info: self.info, open: Open::Rule(open) }
     }
 }
 

@@ -34,6 +34,12 @@ pub struct GuardTemplate {
 }
 
 impl GuardTemplate {
+    /// How it is written, `{}` in place of its number, and the numbers that a search may try there.
+    #[must_use]
+    pub const fn is(self, text: &'static str, values: &'static [f64]) -> Self {
+        Self { text, values, ..self }
+    }
+
     /// The guards that the template stands for, one per value.
     ///
     /// # Errors
@@ -53,14 +59,7 @@ impl GuardTemplate {
     }
 }
 
-/// A guard or heuristic of a catalogue by its name, of which it is still to be said how it is written.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry<const GUARD: bool> {
-    name: &'static str,
-    meaning: &'static str,
-}
-
-/// A guard of a catalogue: its name, and what it does in words.
+/// A guard of a catalogue: its name, and what it does in words. [`GuardTemplate::is`] says how it is written.
 ///
 /// ```
 /// use sched_distill_core::scenario::guard;
@@ -68,16 +67,8 @@ pub struct Entry<const GUARD: bool> {
 /// assert_eq!((small.name, small.values), ("small", &[1e4, 1e5][..]));
 /// ```
 #[must_use]
-pub const fn guard(name: &'static str, meaning: &'static str) -> Entry<true> {
-    Entry { name, meaning }
-}
-
-impl Entry<true> {
-    /// How it is written, `{}` in place of its number, and the numbers that a search may try there.
-    #[must_use]
-    pub const fn is(self, text: &'static str, values: &'static [f64]) -> GuardTemplate {
-        GuardTemplate { name: self.name, text, values, meaning: self.meaning }
-    }
+pub const fn guard(name: &'static str, meaning: &'static str) -> GuardTemplate {
+    GuardTemplate { name, text: "", values: &[], meaning }
 }
 
 /// A heuristic with its meaning.
@@ -91,17 +82,17 @@ pub struct RuleTemplate {
     pub meaning: &'static str,
 }
 
-/// A heuristic of a catalogue: its name, and what it does in words.
+/// A heuristic of a catalogue: its name, and what it does in words. [`RuleTemplate::is`] says how it is written.
 #[must_use]
-pub const fn rule(name: &'static str, meaning: &'static str) -> Entry<false> {
-    Entry { name, meaning }
+pub const fn rule(name: &'static str, meaning: &'static str) -> RuleTemplate {
+    RuleTemplate { name, text: "", meaning }
 }
 
-impl Entry<false> {
+impl RuleTemplate {
     /// How it is written.
     #[must_use]
-    pub const fn is(self, text: &'static str) -> RuleTemplate {
-        RuleTemplate { name: self.name, text, meaning: self.meaning }
+    pub const fn is(self, text: &'static str) -> Self {
+        Self { text, ..self }
     }
 }
 

@@ -90,12 +90,12 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
             out.joint.clear();
             out.joint.resize(S::items(seen), f64::NEG_INFINITY);
         }
-        let at = Place::at(path);
+        let mut at = Place::below(path);
         if at.is_below_item(self, seen) {
             return;
         }
         for (candidate, within) in log_prob.iter().enumerate() {
-            let item = self.item(seen, at.then(candidate).path());
+            let item = self.item(seen, at.of(candidate).path());
             if let Some(joint) = item.and_then(|item| out.joint.get_mut(item)) {
                 *joint = above + within;
             }
@@ -122,8 +122,8 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
         if count == 0 {
             return false;
         }
-        let at = Place::at(path);
-        (0..count).for_each(|candidate| self.entity(seen, at.then(candidate).path(), &mut out.entity));
+        let mut at = Place::below(path);
+        (0..count).for_each(|candidate| self.entity(seen, at.of(candidate).path(), &mut out.entity));
         out.chosen = self.place(seen, path, decision).filter(|&chosen| chosen < count);
         out.came_about = is_given;
         if said.is_silent() {
@@ -131,17 +131,18 @@ pub trait Questions<S: Scenario>: Default + Clone + Send + Sync {
         } else if is_given {
             out.log_prob.extend((0..count).map(|place| within_given(&said.given, place, count)));
         } else if path.is_empty() {
-            let left = |candidate| self.log_prob_left(seen, candidate, &said.joint);
-            let own = |candidate| mass(self, seen, at.then(candidate), &said.joint);
-            let log_prob = |candidate| left(candidate).unwrap_or_else(|| own(candidate));
-            out.log_prob.extend((0..count).map(|candidate| Given::ALL.within(log_prob(candidate), 1)));
+            for candidate in 0..count {
+                let left = self.log_prob_left(seen, candidate, &said.joint);
+                let log_prob = left.unwrap_or_else(|| mass(self, seen, at.of(candidate), &said.joint));
+                out.log_prob.push(Given::ALL.within(log_prob, 1));
+            }
         } else if at.is_below_item(self, seen) {
             // What is an item already has one way to go on.
             out.log_prob.resize(count, 0.0);
         } else {
-            let own = |candidate| mass(self, seen, at.then(candidate), &said.joint);
-            let given = Given::any((0..count).map(own));
-            out.log_prob.extend((0..count).map(|candidate| given.within(own(candidate), count)));
+            out.masses.extend((0..count).map(|candidate| mass(self, seen, at.of(candidate), &said.joint)));
+            let given = Given::any(out.masses.iter().copied());
+            out.log_prob.extend(out.masses.iter().map(|&mass| given.within(mass, count)));
         }
         true
     }
@@ -168,12 +169,13 @@ fn within_given(given: &[f64], place: usize, count: usize) -> f32 {
     }
 }
 
-/// Log-probability of what lies at a path, an item or several.
-fn mass<S: Scenario, Q: Questions<S>>(questions: &Q, seen: &S::View<'_>, at: Place, joint: &[f64]) -> f64 {
+/// Log-probability of what lies at a place, an item or several.
+fn mass<S: Scenario, Q: Questions<S>>(questions: &Q, seen: &S::View<'_>, at: &Place, joint: &[f64]) -> f64 {
     match questions.item(seen, at.path()) {
         Some(item) => joint.get(item).copied().unwrap_or(f64::NAN),
         None => {
-            let below = |candidate| mass(questions, seen, at.then(candidate), joint);
+            let first = Place { level: at.level + 1, ..*at };
+            let below = |candidate| mass(questions, seen, first.clone().of(candidate), joint);
             Given::any((0..questions.count(seen, at.path(), false)).map(below)).ln()
         }
     }
@@ -182,31 +184,34 @@ fn mass<S: Scenario, Q: Questions<S>>(questions: &Q, seen: &S::View<'_>, at: Pla
 /// Most levels of a scenario.
 const LEVELS: usize = 8;
 
-/// A path that can be gone on with, without memory of its own.
-#[derive(Clone, Copy)]
+/// The path of a candidate, without memory of its own.
+#[derive(Clone)]
 struct Place {
     path: [usize; LEVELS],
     level: usize,
 }
 
 impl Place {
-    fn at(path: &[usize]) -> Self {
+    /// The first candidate of the choice at a path.
+    fn below(path: &[usize]) -> Self {
         let mut place = Self { path: [0; LEVELS], level: path.len() };
-        place.path[..path.len()].copy_from_slice(path);
+        place.path.iter_mut().zip(path).for_each(|(to, from)| *to = *from);
         place
     }
 
-    fn then(mut self, candidate: usize) -> Self {
+    /// Another candidate of the same choice.
+    #[inline]
+    fn of(&mut self, candidate: usize) -> &Self {
         self.path[self.level] = candidate;
-        self.level += 1;
         self
     }
 
+    #[inline]
     fn path(&self) -> &[usize] {
-        &self.path[..self.level]
+        &self.path[..=self.level]
     }
 
-    /// Whether a candidate that led here is an item.
+    /// Whether a candidate of the levels above is an item.
     fn is_below_item<S: Scenario, Q: Questions<S>>(&self, questions: &Q, seen: &S::View<'_>) -> bool {
         (1..=self.level).any(|level| questions.item(seen, &self.path[..level]).is_some())
     }
@@ -233,6 +238,8 @@ pub struct ChoiceRows {
     pub chosen: Option<usize>,
     /// Whether the choice is conditional on what was executed and therefore came about, however improbable that was.
     pub came_about: bool,
+    /// Log-probabilities of what lies at each candidate, on the way to those within the choice.
+    masses: Vec<f64>,
 }
 
 impl ChoiceRows {
@@ -240,6 +247,7 @@ impl ChoiceRows {
     pub fn clear(&mut self) {
         self.entity.clear();
         self.log_prob.clear();
+        self.masses.clear();
         self.chosen = None;
         self.came_about = false;
     }

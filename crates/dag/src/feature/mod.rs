@@ -87,6 +87,7 @@ impl Extractor {
     }
 
     /// The present question summed up: candidates of the job level and their stages.
+    #[inline]
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot

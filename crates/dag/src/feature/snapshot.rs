@@ -197,17 +197,20 @@ impl Snapshot {
     }
 
     /// Numbers of the jobs with a schedulable stage, in arrival order: the candidates of the job level.
+    #[inline]
     pub fn candidate_jobs(&self) -> impl ExactSizeIterator<Item = u32> {
         self.candidates.iter().map(|&i| self.jobs[i as usize].job)
     }
 
     /// Schedulable stages of candidate job number `candidate` (its place in [`Snapshot::candidate_jobs`]).
+    #[inline]
     #[must_use]
     pub fn candidate_stages(&self, candidate: usize) -> &[StageRef] {
         &self.ready[self.candidate_places(candidate)]
     }
 
     /// Where they stand among all schedulable stages.
+    #[inline]
     #[must_use]
     pub fn candidate_places(&self, candidate: usize) -> std::ops::Range<usize> {
         let (start, end) = self.candidate(candidate).ready;

@@ -21,7 +21,7 @@ mod weights;
 pub use checkpoint::DecimaCheckpoint;
 pub use graph::Graph;
 pub use input::DecimaInput;
-pub use policy::{DecimaPolicy, builtin};
+pub use policy::{BUILT_IN, DecimaPolicy};
 pub use weights::{DecimaWeights, FEATURES, WIDTH, shapes};
 
 use embedding::{Batch, add};

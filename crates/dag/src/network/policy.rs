@@ -19,14 +19,8 @@ use std::{
     sync::Arc,
 };
 
-/// The weights that come with the program, for the workload `builtin` (`data/README.md`).
-///
-/// # Errors
-///
-/// A program that was built with a damaged file.
-pub fn builtin() -> Result<Tensors, NeuralError> {
-    Tensors::from_bytes(include_bytes!("../../data/decima-builtin.safetensors"), "built in")
-}
+/// The checkpoint that comes with the program.
+pub static BUILT_IN: &[u8] = include_bytes!("../../data/decima-builtin.safetensors");
 
 /// The Decima network with given weights, greedy or sampling.
 pub struct DecimaPolicy {
@@ -62,7 +56,7 @@ impl DecimaPolicy {
     ///
     /// A program that was built with a damaged network.
     pub fn builtin(sample: bool) -> Result<Self, NeuralError> {
-        let tensors = self::builtin()?;
+        let tensors = Tensors::from_bytes(BUILT_IN, "built in")?;
         let weights = DecimaWeights::from_tensors(&tensors, "built in")?;
         Ok(Self { builtin: Some(tensors.sha256().to_owned()), ..Self::new(Arc::new(weights), sample) })
     }

@@ -183,20 +183,20 @@ impl Phrases<'_> {
         let mut sentences = Vec::new();
         let mut rest = 0.0;
         for row in rows {
-            let preference = if sentences.len() < SAID && row.span > 0.0 && row.span >= FAINT * strongest {
-                self.preference(row)
+            let of_row = if sentences.len() < SAID && row.span > 0.0 && row.span >= FAINT * strongest {
+                self.of_row(row)
             } else {
                 None
             };
-            let Some(Preference { condition, words: prefers, of_own, in_all_cases }) = preference else {
+            let Some(RowWords { condition, words, of_own, in_all_cases }) = of_row else {
                 rest = f64::max(rest, row.span);
                 continue;
             };
-            if said.contains(&format!("{condition}{prefers}")) {
+            if said.contains(&format!("{condition}{words}")) {
                 rest = f64::max(rest, row.span);
                 continue;
             }
-            said.push(format!("{condition}{prefers}"));
+            said.push(format!("{condition}{words}"));
             let lead = match (sentences.len(), rows.len()) {
                 (0, 1) => "one thing alone counts: it",
                 (0, _) => "most of all, it",
@@ -213,7 +213,7 @@ impl Phrases<'_> {
             let worth = self.in_one(row, line).filter(|_| !in_all_cases);
             let worth = worth.unwrap_or_else(|| format!("up to {}", points(line.span())));
             let worth = worth.replace("up to +", "up to ");
-            let words = if of_own { prefers } else { format!("{lead} {prefers}") };
+            let words = if of_own { words } else { format!("{lead} {words}") };
             sentences.push(capital(&format!("{first}{place}{words} ({worth}).")));
         }
         if rest > 0.0 {
@@ -228,8 +228,8 @@ impl Phrases<'_> {
         sentences
     }
 
-    /// When, and what is preferred by the strongest curve of a row.
-    fn preference(&self, row: &Row) -> Option<Preference> {
+    /// What the strongest curve of a row says, and when. (What a scheduler prefers at a level, `summary/preference.rs` says.)
+    fn of_row(&self, row: &Row) -> Option<RowWords> {
         let line = strongest_line(row);
         let (mut condition, mut grows) = (String::new(), String::new());
         match (row.other, line.case) {
@@ -268,22 +268,22 @@ impl Phrases<'_> {
             ),
             (_, true) => format!("its points go up and down with {}", self.quantity(row.feature)),
         };
-        Some(Preference { condition, in_all_cases: !grows.is_empty(), words: words + &grows, of_own })
+        Some(RowWords { condition, in_all_cases: !grows.is_empty(), words: words + &grows, of_own })
     }
 
     /// A curve that is level gives the same points to all for which its case holds.
-    fn step_case(&self, row: &Row, line: &Line, condition: String) -> Option<Preference> {
+    fn step_case(&self, row: &Row, line: &Line, condition: String) -> Option<RowWords> {
         let height = line.points.first()?.1;
         row.other?;
         let candidate = self.level().candidate();
         let verb = if height > 0.0 { "adds to" } else { "takes from" };
         let words = format!("{verb} the points of {} {candidate}", article(candidate));
-        Some(Preference { condition, words, of_own: false, in_all_cases: false })
+        Some(RowWords { condition, words, of_own: false, in_all_cases: false })
     }
 }
 
-/// What a row prefers.
-struct Preference {
+/// What a row of a scorecard says.
+struct RowWords {
     /// When; empty for always.
     condition: String,
     words: String,

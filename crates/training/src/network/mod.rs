@@ -8,7 +8,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use policy::Dl2Policy;
+pub use policy::{BUILT_IN, Dl2Policy};
 pub use pooled::POOL;
 pub use weights::{Dl2Form, Dl2Shape, Dl2Weights, WINDOW};
 

@@ -19,6 +19,9 @@ use std::{
     sync::Arc,
 };
 
+/// The checkpoint that comes with the program (`data/README.md` tells how it was trained).
+pub static BUILT_IN: &[u8] = include_bytes!("../../data/dl2-builtin.safetensors");
+
 /// The DL2 network with given weights, greedy or sampling.
 ///
 /// A slot begins with a worker and a server for every job that has room for both, whatever the network thinks. Then the
@@ -48,13 +51,13 @@ impl Dl2Policy {
         Ok(Self { path: Some(path.to_owned()), ..policy })
     }
 
-    /// The network that comes with the program (`data/README.md` tells how it was trained).
+    /// The network that comes with the program.
     ///
     /// # Errors
     ///
     /// A program that was built with a damaged network.
     pub fn builtin(window: Option<usize>, sample: bool) -> Result<Self, NeuralError> {
-        let tensors = Tensors::from_bytes(include_bytes!("../../data/dl2-builtin.safetensors"), "built in")?;
+        let tensors = Tensors::from_bytes(BUILT_IN, "built in")?;
         let policy = Self::read(&tensors, "built in", window, sample)?;
         Ok(Self { builtin: Some(tensors.sha256().to_owned()), ..policy })
     }

@@ -23,5 +23,5 @@ mod weights;
 mod tests;
 
 pub use evaluate::Scorer;
-pub use policy::{SCORER, SCORER_OR_BUILT_IN, ScorerPolicy, open_scorer, open_scorer_or};
+pub use policy::{SCORER, ScorerPolicy, open_scorer, open_scorer_or, scorer_or};
 pub use weights::{ScorerShape, ScorerWeights, squash};

@@ -12,19 +12,22 @@ use std::{
 };
 
 /// A scorer in a list of policies, the same in every scenario.
-pub const SCORER: PolicyInfo = PolicyInfo {
-    name: "scorer",
-    sort: Sort::Network,
-    usage: "scorer:FILE[,mode=greedy|sample]",
-    meaning: "a network over the features of the scenario, trained by `distill train scorer` (docs/scorer.md)",
-};
+pub const SCORER: PolicyInfo = PolicyInfo::new(
+    Sort::Network,
+    "scorer:FILE[,mode=greedy|sample]",
+    "a network over the features of the scenario, trained by `distill train scorer` (docs/scorer.md)",
+);
 
-/// The same where a network comes with the program, see [`open_scorer_or`].
-pub const SCORER_OR_BUILT_IN: PolicyInfo = PolicyInfo {
-    usage: "scorer[:FILE][,mode=greedy|sample]",
-    meaning: "a network over the features of the scenario, trained by `distill train scorer`; without a file the one that comes with the program",
-    ..SCORER
-};
+/// The same where a checkpoint comes with the program, see [`open_scorer_or`].
+#[must_use]
+pub const fn scorer_or(checkpoint: &'static [u8]) -> PolicyInfo {
+    PolicyInfo::new(
+        Sort::Network,
+        "scorer[:FILE][,mode=greedy|sample]",
+        "a network over the features of the scenario, trained by `distill train scorer`; without a file the one that comes with the program",
+    )
+    .with_built_in(checkpoint)
+}
 
 /// What the weights that come with the program are called.
 const BUILT_IN: &str = "built in";
