@@ -145,6 +145,8 @@ impl Drop for PendingFile {
         // After a commit there is no such file.
         let _ = fs::remove_file(&self.temporary);
         pending().remove(&self.temporary);
+        // Not left to the closing: a program that is being started elsewhere in this one holds the file, too, for a moment.
+        let _ = self.out.get_ref().file.unlock();
     }
 }
 
@@ -371,6 +373,18 @@ mod tests {
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn a_file_that_is_done_is_not_locked_by_a_program_that_is_being_started() -> Result<(), Box<dyn Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("plan.json");
+        let file = PendingFile::create(&path)?;
+        // As a fork has it, until it starts its program.
+        let _held = file.out.get_ref().file.try_clone()?;
+        file.commit()?;
+        File::open(&path)?.try_lock()?;
+        Ok(())
     }
 
     #[test]

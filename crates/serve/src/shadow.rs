@@ -5,10 +5,9 @@ use sched_distill_core::{
     scenario::{Said, Scenario, ScenarioInfo},
 };
 use sched_distill_trace::{
-    EpisodeRow, LevelTable, Manifest, RecordPlan, Source, TraceError, TraceWriter, recorder::ChoiceLog,
+    EpisodeRow, LevelTable, Manifest, PlanLock, RecordPlan, Source, TraceError, TraceWriter, recorder::ChoiceLog,
 };
 use std::{
-    fs::File,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -83,7 +82,7 @@ pub struct ShadowLog {
     writer: TraceWriter,
     pending: Mutex<Pending>,
     /// Held as long as this server may write here.
-    _lock: File,
+    _lock: PlanLock,
 }
 
 struct Pending {

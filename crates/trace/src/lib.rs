@@ -48,7 +48,7 @@ pub use error::{Problem, TraceError};
 pub use figures::EpisodeFigures;
 pub use inspect::{Inspection, LevelSummary, inspect, seal};
 pub use manifest::{FORMAT_VERSION, Manifest, Source, TableFile, hash_of};
-pub use open_ended::bring_up_to_date;
+pub use open_ended::{PlanLock, bring_up_to_date};
 pub use outline::Outline;
 pub use part_writer::PartWriter;
 pub use pieces::{Pieces, PiecesTogether};

@@ -14,6 +14,17 @@ use super::{
 };
 use sched_distill_core::file;
 
+/// Held by the one recorder that may write.
+#[derive(Debug)]
+pub struct PlanLock(fs::File);
+
+impl Drop for PlanLock {
+    fn drop(&mut self) {
+        // Not left to the closing: a program that is being started elsewhere in this one holds the file, too, for a moment.
+        let _ = self.0.unlock();
+    }
+}
+
 impl RecordPlan {
     /// A plan for as many parts and episodes as will come.
     #[must_use]
@@ -33,16 +44,16 @@ impl TraceWriter {
         Ok((parts.len() as u32, episodes(&parts)))
     }
 
-    /// Keeps others from writing here as long as the file is open; `None` if another recorder does.
+    /// Keeps others from writing here until the lock is dropped; `None` if another recorder does.
     ///
     /// # Errors
     ///
     /// * [`TraceError::Io`] if the plan cannot be opened or locked.
-    pub fn lock(&self) -> Result<Option<fs::File>, TraceError> {
+    pub fn lock(&self) -> Result<Option<PlanLock>, TraceError> {
         let path = self.dir.join(PLAN);
         let file = fs::File::open(&path).map_err(TraceError::io(&path, "opened"))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
+            Ok(()) => Ok(Some(PlanLock(file))),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(e)) => Err(TraceError::io(&path, "locked")(e)),
         }
