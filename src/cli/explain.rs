@@ -243,8 +243,10 @@ fn one_choice(
     let (level, number) = id.rsplit_once(':').map_or((None, id), |(level, number)| (Some(level), number));
     let number: u64 =
         number.parse().with_context(|| format!("--choice {id}: expected a number, or LEVEL:NUMBER, e.g. job:12"))?;
-    let OneChoice { choice, level, spec } = explain_choice(student, trace, (level, number), args.why_not, common.seed)?;
-    let words = common.known_scenario(&student.feature_set).map(|s| (s.info().words)()).unwrap_or_default();
+    let scenario = common.known_scenario(&student.feature_set).map(|scenario| scenario.info());
+    let OneChoice { choice, level, spec } =
+        explain_choice(student, (scenario, trace), (level, number), args.why_not, common.seed)?;
+    let words = scenario.map(|info| (info.words)()).unwrap_or_default();
     let view = DecisionView::new(&choice, &level, &spec, student, &words);
     print_choice(&view, args.why_not.is_some(), output)?;
     if let Some(path) = &args.html {

@@ -32,7 +32,7 @@ fn reported(dir: &Path, student: &Student, trace: &Trace, stop: &AtomicBool) -> 
     let found = explain(student, trace, &params, caller);
     for level in &student.levels {
         let first = trace.level(&level.level)?.choices[0].id;
-        explain_choice(student, trace, (Some(&level.level), first), None, 1)?;
+        explain_choice(student, (None, trace), (Some(&level.level), first), None, 1)?;
     }
     let visit = Visit { scenario: Some(&registry::DAG), seed: 1, command: "distill explain" };
     let run = RunDir::enter(dir, student, [trace], visit)?;

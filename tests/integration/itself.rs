@@ -207,7 +207,7 @@ fn always_itself<S: Registered>(
     let first = &trace.manifest.feature_set.levels[0];
     let table = trace.level(&first.name).unwrap();
     for choice in table.iter().filter(|choice| !choice.is_forced()).take(5) {
-        let one = explain_choice(rules, trace, (Some(&first.name), choice.header.id), None, 0).unwrap();
+        let one = explain_choice(rules, (None, trace), (Some(&first.name), choice.header.id), None, 0).unwrap();
         assert_eq!(one.choice.candidates_in_all, choice.len());
     }
 }

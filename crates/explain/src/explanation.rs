@@ -144,8 +144,8 @@ impl Tendency {
 pub struct Points {
     /// The most important features.
     pub features: Vec<String>,
-    /// Values, shape `(features, candidates)`.
-    pub values: Vec<Vec<f32>>,
+    /// Values, shape `(features, candidates)`; `None` of a candidate that has no such quantity.
+    pub values: Vec<Vec<Option<f32>>>,
     /// Shares in the score, like those of [`KindWeight::share`] but with their sign, shape `(features, candidates)`.
     pub shares: Vec<Vec<f64>>,
 }

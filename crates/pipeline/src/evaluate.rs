@@ -2,8 +2,9 @@
 
 use super::{
     AnyScenario, Caller, CompareParams, Comparison, Contender, Latency, MeasureParams, PipelineError, go_on, measure,
+    measure::values_of,
 };
-use sched_distill_core::{level::ALL_KINDS, model::Student, rng::Split};
+use sched_distill_core::{level::ALL_KINDS, model::Student, rng::Split, scenario::ScenarioInfo};
 use sched_distill_explain::disagreement;
 use sched_distill_judge::evaluator::{ClosedLoop, Disagreement, Evaluation, Role, Schedule, Scorer};
 use sched_distill_trace::{LevelTable, Trace};
@@ -82,8 +83,9 @@ pub fn evaluate(
 ) -> Result<Evaluated, PipelineError> {
     let mut evaluation = Evaluation { student: student.hash(), ..Evaluation::default() };
     if let Some(trace) = params.trace {
+        let info = scenario.map(AnyScenario::info);
         let measuring = MeasureParams {
-            scenario: scenario.map(AnyScenario::info),
+            scenario: info,
             selection: params.selection,
             sampled: params.regions.is_some(),
             seed: params.seed,
@@ -93,7 +95,7 @@ pub fn evaluate(
         (evaluation.leads, evaluation.departures) = (measured.leads, measured.departures);
         go_on(each(Part::Fidelity(&evaluation)))?;
         if let Some(most) = params.regions {
-            evaluation.disagreement = regions(student, trace, &measured.samples, (most, params.seed), each)?;
+            evaluation.disagreement = regions(student, (info, trace), &measured.samples, (most, params.seed), each)?;
         }
     }
     let Some(closed_loop) = &params.closed_loop else {
@@ -158,7 +160,7 @@ impl ClosedLoopParams {
 /// The regions of every level in samples of its choices.
 fn regions(
     student: &Student,
-    trace: &Trace,
+    (scenario, trace): (Option<&ScenarioInfo>, &Trace),
     samples: &[LevelTable],
     (most, seed): (usize, u64),
     each: &mut dyn FnMut(Part<'_>) -> ControlFlow<()>,
@@ -166,7 +168,7 @@ fn regions(
     let mut found = Vec::new();
     for (level, table) in student.levels.iter().zip(samples) {
         let scorer = Scorer::student(student, level, Role::Student);
-        match disagreement(table, &scorer, most, seed)? {
+        match disagreement((table, &values_of(scenario, &table.spec)), &scorer, most, seed)? {
             Some(regions) => {
                 go_on(each(Part::Regions(&regions)))?;
                 found.push(regions);

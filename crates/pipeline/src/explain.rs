@@ -5,7 +5,7 @@ use super::{
     files::{write_compact, write_json},
     identify::terciles,
     known_rules,
-    measure::check_features,
+    measure::{check_features, values_of},
     regime_of,
 };
 use rayon::prelude::*;
@@ -100,10 +100,11 @@ pub fn explain(
         // Levels below the first have other choices, whose decisions need not be in the sample.
         let of_level = regimes.as_ref().filter(|_| i == 0);
         let likeness = likeness(&sample, &scorer, &rules, of_level, seed);
-        let explained = explain_level(student, level, &sample, likeness, seed)?;
+        let values = values_of(params.scenario, &sample.table.spec);
+        let explained = explain_level(student, level, (&sample, &values), likeness, seed)?;
         levels.extend(explained.map(|level| LevelExplanation { exceptions, ..level }));
         let most = params.decisions / student.levels.len();
-        let (of_level, explained) = some_decisions(student, level, &sample, (most, seed))?;
+        let (of_level, explained) = some_decisions(student, level, (&sample, &values), (most, seed))?;
         decision_levels.push(of_level);
         let shown = explained.iter().map(|c| c.choice).collect();
         to_try.push(what_if(student, level, &sample, &shown, seed));
@@ -162,11 +163,11 @@ fn can_be_written<T: Serialize + DeserializeOwned>(found: &T) -> Result<(), Pipe
 fn some_decisions(
     student: &Student,
     level: &LevelModels,
-    sample: &Sample,
+    (sample, values): (&Sample, &Values),
     (most, seed): (usize, u64),
 ) -> Result<(DecisionLevel, Vec<ExplainedChoice>), PipelineError> {
     let table = &sample.table;
-    let explainer = ChoiceExplainer::new(student, level, &table.spec, table)?;
+    let explainer = ChoiceExplainer::new(student, level, (&table.spec, values), table)?;
     let chosen = select(sample, &Scorer::student(student, level, Role::Student), most, seed);
     let explained: Result<Vec<ExplainedChoice>, _> = chosen
         .par_iter()
@@ -200,7 +201,7 @@ const SPREAD: usize = 500;
 /// A level, choice or candidate that there is not; as of [`explain`].
 pub fn explain_choice(
     student: &Student,
-    trace: &Trace,
+    (scenario, trace): (Option<&ScenarioInfo>, &Trace),
     (level, number): (Option<&str>, u64),
     why_not: Option<u32>,
     seed: u64,
@@ -216,7 +217,8 @@ pub fn explain_choice(
     let table = find(trace, &level.level, number)?;
     let choice = table.choice(0);
     let sample = trace.sample(&level.level, SPREAD, seed)?;
-    let explainer = ChoiceExplainer::new(student, level, &table.spec, &sample.table)?;
+    let values = values_of(scenario, &table.spec);
+    let explainer = ChoiceExplainer::new(student, level, (&table.spec, &values), &sample.table)?;
     let ask = why_not.map(|entity| candidate(&table, entity)).transpose()?;
     let kind = &table.kinds[choice.header.kind as usize];
     let explained = explainer.explain(&choice, kind, Selection::Asked, ask)?;

@@ -1,7 +1,11 @@
 //! How faithful a student is on a trace.
 
 use super::{Caller, KnownRule, PipelineError, known_rules};
-use sched_distill_core::{model::Student, scenario::ScenarioInfo};
+use sched_distill_core::{
+    level::{LevelSpec, Values},
+    model::Student,
+    scenario::ScenarioInfo,
+};
 use sched_distill_judge::evaluator::{
     Departures, DeparturesTally, FidelityRow, Lead, Role, Scorer, Tally, best_single_features,
 };
@@ -58,7 +62,7 @@ pub fn measure(
     check_features(student, trace)?;
     let MeasureParams { scenario, selection, sampled, seed } = params;
     let known = known_rules(trace, scenario, &[])?;
-    let scorers = scorers(student, &known, selection, seed)?;
+    let scorers = scorers(student, (scenario, &known), selection, seed)?;
     let names: Vec<&str> = student.levels.iter().map(|l| l.level.as_str()).collect();
     let empty = names.iter().map(|n| Ok(trace.pieces(n)?.empty())).collect::<Result<Vec<_>, PipelineError>>()?;
     let mut tallies: Vec<Tally<'_>> = empty.iter().zip(&scorers).map(|(t, s)| Tally::new(t, s)).collect();
@@ -91,10 +95,16 @@ pub fn measure(
     })
 }
 
+/// Who of a level's candidates has which quantity, as far as that is known.
+pub(super) fn values_of(scenario: Option<&ScenarioInfo>, spec: &LevelSpec) -> Values {
+    let words = scenario.map(|info| (info.words)());
+    Values::new(spec, words.as_ref().and_then(|words| words.level(&spec.name)))
+}
+
 /// Whose fidelity is measured, level by level.
 fn scorers(
     student: &Student,
-    known: &[KnownRule],
+    (scenario, known): (Option<&ScenarioInfo>, &[KnownRule]),
     selection: Option<&Trace>,
     seed: u64,
 ) -> Result<Vec<Vec<Scorer>>, PipelineError> {
@@ -109,7 +119,8 @@ fn scorers(
             })
             .collect();
         if let Some(selection) = selection {
-            of_level.extend(best_single_features(&selection.sample(&level.level, SAMPLE, seed)?.weighted()));
+            let table = selection.sample(&level.level, SAMPLE, seed)?.weighted();
+            of_level.extend(best_single_features(&table, &values_of(scenario, &table.spec)));
         }
         if let Some(spec) = student.feature_set.level(&level.level) {
             of_level.extend(known.iter().filter(|k| k.rule.level == level.level).map(|k| k.scorer(spec)));

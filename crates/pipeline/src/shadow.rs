@@ -2,7 +2,10 @@
 //! the one that the policy was made for?
 
 use super::{Caller, PipelineError};
-use sched_distill_core::{level::NONE_FLAG, model::Structure};
+use sched_distill_core::{
+    level::{NONE_FLAG, Values},
+    model::Structure,
+};
 use sched_distill_explain::disagreement;
 use sched_distill_judge::evaluator::{
     Departures, DeparturesTally, Disagreement, Drift, DriftTally, FidelityRow, Scorer, Tally, drift,
@@ -61,7 +64,9 @@ pub fn shadow_report(
     let mut regions = Vec::new();
     for sampler in samplers.into_iter().filter(|_| max_regions > 0) {
         caller.check()?;
-        regions.extend(disagreement(&sampler.finish().weighted(), &present[0], max_regions, seed)?);
+        let table = sampler.finish().weighted();
+        let values = Values::new(&table.spec, None);
+        regions.extend(disagreement((&table, &values), &present[0], max_regions, seed)?);
     }
     let drift = match training {
         Some(training) => Some(drift_against(log, training, &names, seed, caller)?),

@@ -7,7 +7,7 @@ use super::{
     svg::{Chart, ORANGE},
     words::{count, interval, number, percent},
 };
-use sched_distill_core::model::Structure;
+use sched_distill_core::{level::third_person, model::Structure};
 use sched_distill_judge::evaluator::{
     DepartureRow, Departures, Disagreement, Estimate, Evaluation, Instead, Lead, Region,
 };
@@ -220,10 +220,12 @@ fn thousandths(value: f64) -> String {
 pub(super) fn instead(found: &Instead, level: &str, plain: Plain<'_>) -> String {
     let (level, feature) = (plain.level(level), base(&found.feature));
     let than = if level.is_flag(feature) { "" } else { " than the teacher's" };
+    let relation = level.relation(feature, found.more);
+    // What is to be done needs no object.
+    let object = level.object().filter(|_| third_person(&relation).is_none());
     format!(
-        "{}{}{than} (in {} of the choices that go wrong)",
-        level.object().map_or_else(String::new, |object| format!("{object} ")),
-        level.relation(feature, found.more),
+        "{}{relation}{than} (in {} of the choices that go wrong)",
+        object.map_or_else(String::new, |object| format!("{object} ")),
         percent(found.share.value)
     )
 }
@@ -254,7 +256,7 @@ mod tests {
             entities: vec!["job".into()],
             features: vec![age],
         };
-        let bound = |column: &str, above, at_most| Condition { column: column.into(), above, at_most };
+        let bound = |column: &str, above, at_most| Condition { column: column.into(), above, at_most, or_none: false };
         let features = FeatureSet { scenario: "dag".into(), levels: vec![spec] };
         let words = Words::default();
         let said = |all: &[Condition]| Plain { words: &words, features: &features }.conditions("job", all);

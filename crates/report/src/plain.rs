@@ -4,7 +4,7 @@ use super::{
     closest::{best_rule, kinds},
     words::{self, list, number, quantity},
 };
-use sched_distill_core::level::{ALL_KINDS, FLAG, FeatureSet, FeatureSpec, LevelSpec, Phrases, Words};
+use sched_distill_core::level::{ALL_KINDS, FLAG, FeatureSet, FeatureSpec, LevelSpec, Phrases, Words, third_person};
 pub(crate) use sched_distill_core::level::{base, capital};
 use sched_distill_core::{
     figure::Figure,
@@ -135,6 +135,9 @@ impl<'a> Plain<'a> {
     pub(super) fn rule(&self, level: &str, scorer: &str) -> Option<String> {
         let extreme = self.rule_extreme(level, scorer)?;
         // Behind the verb of `picks the job`.
+        if third_person(&extreme).is_some() {
+            return Some(extreme);
+        }
         Some(match self.level(level).picks().split_once(' ') {
             Some((_, object)) => format!("{object} {extreme}"),
             None => extreme,
@@ -170,11 +173,13 @@ impl<'a> Plain<'a> {
     /// what it finds most probable: then no more is said than that.
     pub(super) fn habit(&self, level: &str, rules: &[&FidelityRow], takes: &str, how: &str, least: f64) -> String {
         let executed = |r: &&FidelityRow| r.executed.is_none_or(|e| e.value >= least);
-        let picks = self.level(level).picks();
-        match (rules.iter().all(executed), picks.split_once(' ')) {
-            (true, _) => format!("it {how} {picks} {takes}"),
-            (false, Some((_, object))) => format!("what it finds most probable is {how} {object} {takes}"),
-            (false, None) => format!("what it finds most probable is {how} {takes}"),
+        let level = self.level(level);
+        match (rules.iter().all(executed), level.picks().split_once(' ')) {
+            (true, _) => format!("it {how} {}", level.takes(takes)),
+            (false, Some((_, object))) if third_person(takes).is_none() => {
+                format!("what it finds most probable is {how} {object} {takes}")
+            }
+            (false, _) => format!("what it finds most probable is {how} {takes}"),
         }
     }
 
@@ -234,7 +239,9 @@ impl<'a> Plain<'a> {
             Some(f) => self.bound(level, f, value, above),
             None => format!("{name} {} {}", if above { ">" } else { "≤" }, number(f64::from(value))),
         };
-        c.above.map(|v| bound(v, true)).into_iter().chain(c.at_most.map(|v| bound(v, false))).collect()
+        let above = c.above.map(|v| bound(v, true));
+        let at_most = c.at_most.map(|v| bound(v, false) + if c.or_none { ", or none" } else { "" });
+        above.into_iter().chain(at_most).collect()
     }
 
     /// One bound of one feature: as the quantity's words where it says no number, else as the test of a tree.

@@ -8,7 +8,7 @@ use sched_distill::{
         Likeness, QuestionGradients, RegimeLikeness, RuleException, RuleExceptions, TeacherGradients, WhatIf, WhyNot,
         WhyNotChange, explain_level, select, what_if,
     },
-    level::{LevelSpec, Scope},
+    level::{LevelSpec, Scope, Values},
     model::{Action, Condition, Evidence, Guard, Operator, ScoreCandidates, Student},
     rng::Stream,
     trace::{ChoiceHeader, LevelTable, Sample, Sampler},
@@ -143,9 +143,10 @@ pub(super) fn explain(dir: &Path) -> Outcome {
     for level in &student.levels {
         let spec = student.feature_set.level(&level.level).ok_or("no such level")?;
         let sample = choices(spec, &student);
-        let explained = explain_level(&student, level, &sample, likeness(), 1)?;
+        let values = Values::new(spec, None);
+        let explained = explain_level(&student, level, (&sample, &values), likeness(), 1)?;
         levels.extend(explained.map(|l| LevelExplanation { exceptions: Some(exceptions(spec)), ..l }));
-        let explainer = ChoiceExplainer::new(&student, level, spec, &sample.table)?;
+        let explainer = ChoiceExplainer::new(&student, level, (spec, &values), &sample.table)?;
         for (place, why) in select(&sample, &Scorer::student(&student, level, Role::Student), 24, 1) {
             let choice = sample.table.choice(place);
             let mut explained =

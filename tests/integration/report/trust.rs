@@ -80,7 +80,7 @@ fn departures(evaluation: &mut Evaluation) {
         top3: estimate(0.1, 0.02),
         regret: None,
     }];
-    let bound = |column: &str, above, at_most| Condition { column: column.into(), above, at_most };
+    let bound = |column: &str, above, at_most| Condition { column: column.into(), above, at_most, or_none: false };
     let region = |conditions, cost: f64| Region {
         rule: "rule".into(),
         conditions,

@@ -1,7 +1,7 @@
 //! A quantity of a level's candidates: what it is, what it is called, and how it is worked out.
 
 use super::{Level, rank::ranks};
-use crate::level::{Control, FLAG, FeatureSpec, QuantityWords, RatioKind, Scope};
+use crate::level::{Control, FLAG, FeatureSpec, Filler, QuantityWords, RatioKind, Scope};
 use std::marker::PhantomData;
 
 /// A quantity of a level: an entry of [`Level::QUANTITIES`], begun by [`Described`].
@@ -68,6 +68,7 @@ pub struct Described<L> {
     noun: &'static str,
     less_more: &'static str,
     ends: Option<[&'static str; 2]>,
+    fillers: &'static [(&'static str, f32)],
     of: PhantomData<L>,
 }
 
@@ -76,7 +77,8 @@ impl<L: Level> Described<L> {
     #[must_use]
     pub const fn absolute(control: Control, name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         let (scope, meaning, of) = (Scope::Absolute, [meaning, ""], PhantomData);
-        Self { control, name, unit, meaning, scope, whole: false, noun: "", less_more: "", ends: None, of }
+        let (noun, less_more, ends, fillers) = ("", "", None, &[]);
+        Self { control, name, unit, meaning, scope, whole: false, noun, less_more, ends, fillers, of }
     }
 
     /// A time in ms.
@@ -119,6 +121,13 @@ impl<L: Level> Described<L> {
     #[must_use]
     pub const fn ends(self, least: &'static str, most: &'static str) -> Self {
         Self { ends: Some([least, most]), ..self }
+    }
+
+    /// Who has no such quantity, so that the column holds a filler: those whose column of that name, which may be this one, holds that
+    /// value. The candidate that is none has none of what others have and need not be named.
+    #[must_use]
+    pub const fn lacking(self, fillers: &'static [(&'static str, f32)]) -> Self {
+        Self { fillers, ..self }
     }
 
     /// One column: `value` works it out from the question and a candidate. The candidate that is none has 0.
@@ -239,8 +248,9 @@ impl<L: Level> Quantity<L> {
 
     /// What it is called.
     pub(super) fn words(&self) -> QuantityWords {
-        let Described { name, noun, less_more, ends, .. } = self.what;
+        let Described { name, noun, less_more, ends, fillers, .. } = self.what;
         let [least, most] = ends.map_or([None, None], |ends| ends.map(|words| Some(words.to_owned())));
-        QuantityWords { least, most, ..QuantityWords::new(name, noun, less_more) }
+        let fillers = fillers.iter().map(|&(column, is)| Filler { column: column.to_owned(), is }).collect();
+        QuantityWords { least, most, fillers, ..QuantityWords::new(name, noun, less_more) }
     }
 }

@@ -7,10 +7,12 @@
 mod earlier;
 mod formula;
 mod phrase;
+mod values;
 mod words;
 
 pub use formula::{HOW_COLUMNS_ARE_FORMED, RatioKind};
-pub use phrase::{Phrases, base, capital, time_unit};
+pub use phrase::{Phrases, base, capital, third_person, time_unit};
+pub use values::{Filler, Values};
 pub use words::{KindWords, LevelWords, QuantityWords, Words, pairs};
 
 use serde::{Deserialize, Serialize};

@@ -63,7 +63,15 @@ impl<'a> Phrases<'a> {
     /// `a job`; `None` where relations say by themselves what is taken.
     #[must_use]
     pub fn object(&self) -> Option<&'a str> {
-        self.prefers().split_once(' ').map(|(_, object)| object)
+        let prefers = self.prefers();
+        [" a ", " an "].iter().find_map(|article| prefers.find(article)).map(|at| &prefers[at + 1..])
+    }
+
+    /// What is done by who takes what these words are about: `picks the job with the least work left`; of words that say what is done, `to
+    /// suspend nobody`, that: `suspends nobody`.
+    #[must_use]
+    pub fn takes(&self, words: &str) -> String {
+        third_person(words).unwrap_or_else(|| format!("{} {words}", self.picks()))
     }
 
     /// `work left`
@@ -152,6 +160,16 @@ pub fn time_unit(ms: f64) -> (f64, &'static str) {
     }
 }
 
+/// `to close the batch` becomes `closes the batch`; `None` of words that say nothing to do.
+#[must_use]
+pub fn third_person(words: &str) -> Option<String> {
+    let action = words.strip_prefix("to ")?;
+    let (verb, rest) = action.split_once(' ').map_or((action, ""), |(verb, _)| (verb, &action[verb.len()..]));
+    let ending =
+        if verb.ends_with(['o', 's', 'x']) || verb.ends_with("ch") || verb.ends_with("sh") { "es" } else { "s" };
+    Some(format!("{verb}{ending}{rest}"))
+}
+
 /// `with less work left` becomes `with the least work left`; what compares nothing stays.
 fn superlative(relation: &str) -> String {
     let ends = |word: &str| SUPERLATIVES.iter().find(|(more, _)| *more == word);
@@ -168,6 +186,13 @@ mod tests {
     fn superlatives_follow_from_comparatives() {
         assert_eq!(superlative("with less work left"), "with the least work left");
         assert_eq!(superlative("that freed the executors"), "that freed the executors");
+    }
+
+    #[test]
+    fn what_is_to_be_done_is_done() {
+        let done = ["to suspend nobody", "to go on as long as it can", "to wait", "with the least work left"]
+            .map(third_person);
+        assert_eq!(done.map(Option::unwrap_or_default), ["suspends nobody", "goes on as long as it can", "waits", ""]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What things are called in plain sentences: data of a scenario, for who writes for readers and knows no scenario.
 
+use super::Filler;
 use serde::{Deserialize, Serialize};
 
 /// Words for kinds, levels and quantities. What has none is called by its name.
@@ -68,6 +69,9 @@ pub struct QuantityWords {
     /// "with the most work left"; left out where that follows from `more`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<String>,
+    /// Who has no such quantity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fillers: Vec<Filler>,
 }
 
 impl Words {
@@ -139,7 +143,15 @@ impl QuantityWords {
     #[must_use]
     pub fn new(feature: &str, noun: &str, less_more: &str) -> Self {
         let [less, more] = alternatives(less_more).unwrap_or_else(|| [less_more.to_owned(), less_more.to_owned()]);
-        Self { feature: feature.to_owned(), noun: noun.to_owned(), less, more, least: None, most: None }
+        Self {
+            feature: feature.to_owned(),
+            noun: noun.to_owned(),
+            less,
+            more,
+            least: None,
+            most: None,
+            fillers: Vec::new(),
+        }
     }
 }
 

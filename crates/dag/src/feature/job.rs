@@ -34,7 +34,8 @@ type Q = Described<Job>;
 
 const QUANTITIES: &[Quantity<Job>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to give nothing; all its other features are 0.")
-        .words("giving nothing", "{rather|less readily} than give nothing")
+        .words("giving nothing", "to give {executors rather than nothing|nothing}")
+        .ends("to give executors to some job", "to give nothing")
         .is_none(),
     Q::flag(Decided, "is_source", "Whether the executors on offer were released by this job.")
         .words("having freed the executors", "that {did not free the executors|freed the executors itself}")

@@ -172,6 +172,7 @@ const QUANTITIES: &[Quantity<Amount>] = &[
         .shared("core time that waits, per core", &|q| q.asked.all.backlog_ms),
     Q::time(Declared, "urgent", "How long the waiting jobs that are not hopeless can all still wait,")
         .and("each at its largest size; 1e9 ms without any.")
+        .lacking(&[("urgent", 1e9)])
         .shared("time that waiting jobs can still wait", &|q| q.asked.all.urgent_ms),
     Q::count(Decided, "free_cores", "cores", "Free cores on the node that has most.")
         .shared("free cores of the emptiest node", &|q| q.asked.seen.room()),

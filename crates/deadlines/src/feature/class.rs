@@ -44,6 +44,9 @@ impl Level for Class {
 
 type Q = Described<Class>;
 
+/// Ways in which the job does not begin.
+const NOT_BEGUN: &[(&str, f32)] = &[("is_best_effort", 1.0), ("is_refused", 1.0)];
+
 const QUANTITIES: &[Quantity<Class>] = &[
     Q::flag(Measured, "is_elastic", "Whether it begins at a size of its own, all of which it uses.")
         .words("a size of its own", "{something else than a|a} size of its own")
@@ -59,9 +62,11 @@ const QUANTITIES: &[Quantity<Class>] = &[
         .value(&|_, how| *how == How::Refused),
     Q::time(Declared, "slack_then", "Predicted time to spare then, at a size that suffices or as requested;")
         .and("0 if it does not begin.")
+        .lacking(NOT_BEGUN)
         .words("time to spare then", "what leaves {less|more} time to spare")
         .ranked(&|q, how| q.slack_ms(*how)),
     Q::count(Declared, "cores_then", "cores", "Cores that it gets then; 0 if it does not begin.")
+        .lacking(NOT_BEGUN)
         .words("cores then", "what takes {fewer|more} cores")
         .value(&|q, how| q.cores(*how)),
     Q::flag(Measured, "running", "Whether it runs already.").shared("running already", &|q| q.asked.all.is_running),

@@ -15,7 +15,7 @@ pub fn words() -> Words {
             KindWords::new("resize", "a running job may get another size"),
         ],
         levels: vec![
-            Job::words(["job", "prefers a job", "picks the job"]),
+            Job::words(["job", "prefers to start a job", "starts the job"]),
             Class::words(["way to take it on", "prefers", "chooses"]),
             Amount::words(["size", "prefers", "gives"]),
         ],

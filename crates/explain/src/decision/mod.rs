@@ -9,7 +9,7 @@ use super::{
     level::{columns_read, digits},
 };
 use sched_distill_core::{
-    level::{LevelSpec, NONE_FLAG},
+    level::{LevelSpec, Values},
     model::{CompiledGuards, LevelModels, Model, Operator, ScoreCandidates, Student, Tree},
 };
 use sched_distill_judge::evaluator::{Role, Scorer};
@@ -176,6 +176,7 @@ const ASKED: usize = 4;
 pub struct ChoiceExplainer<'a> {
     student: &'a Student,
     spec: &'a LevelSpec,
+    values: &'a Values,
     level: &'a LevelModels,
     scorer: Scorer,
     preference: Preference<'a>,
@@ -196,13 +197,14 @@ impl<'a> ChoiceExplainer<'a> {
     pub fn new(
         student: &'a Student,
         level: &'a LevelModels,
-        spec: &'a LevelSpec,
+        (spec, values): (&'a LevelSpec, &'a Values),
         sample: &LevelTable,
     ) -> Result<Self, ExplainError> {
         let read = columns_read(student, &level.scheduler().model, spec);
         Ok(Self {
             student,
             spec,
+            values,
             level,
             scorer: Scorer::student(student, level, Role::Student),
             preference: Preference::new(&level.scheduler().model, spec.features.len())?,
@@ -338,12 +340,16 @@ impl<'a> ChoiceExplainer<'a> {
     /// The nearest change that makes a candidate the student's; `None` where nothing can be asked: amounts are not
     /// described by quantities of their own, nor is the candidate that gives nothing.
     fn why_not(&self, choice: &Choice<'_>, candidate: usize) -> Result<Option<WhyNot>, ExplainError> {
-        let none = self.spec.features.iter().position(|f| f.name == NONE_FLAG);
-        let is_none = none.is_some_and(|column| choice.row(candidate)[column] == 1.0);
-        let Some(columns) = self.columns.as_ref().filter(|_| !self.spec.is_amount() && !is_none) else {
+        let (values, row) = (self.values, choice.row(candidate));
+        let asked = !self.spec.is_amount() && !values.is_none(row);
+        let Some(columns) = self.columns.as_ref().filter(|_| asked) else {
             return Ok(None);
         };
-        let constraints = self.scales.clone().with_common_fixed(choice.x);
+        // What candidates share, the one that gives nothing need not have; and nothing can be other than it is where there is nothing.
+        let real: Vec<f32> =
+            choice.x.chunks_exact(choice.width).filter(|row| !values.is_none(row)).flatten().copied().collect();
+        let mut constraints = self.scales.clone().with_common_fixed(&real);
+        constraints.fixed.iter_mut().enumerate().for_each(|(column, fixed)| *fixed |= !values.has(row, column));
         let search = ChoiceSearch { pairs: !self.decider.is_smooth(), tries: 2_000 };
         let found = choice_counterfactual(
             &self.decider,

@@ -5,9 +5,12 @@ mod column;
 mod tests;
 
 use super::path::{Paths, edges};
-use column::{Column, columns};
+use column::columns;
 use rayon::prelude::*;
-use sched_distill_core::{level::Scope, model::Tree};
+use sched_distill_core::{
+    level::{Scope, Values},
+    model::Tree,
+};
 use sched_distill_judge::evaluator::{Disagreement, Estimate, Instead, Region, Scorer, bootstrap};
 use sched_distill_learn::{Targets, TreeData, TreeError, TreeParams, fit_tree};
 use sched_distill_trace::{Choice, LevelTable};
@@ -65,13 +68,15 @@ fn regret(case: &Case<'_>) -> f64 {
 /// region has 1 % of the weight or more, and a split takes away 0.1 % of the variance or more. All figures are from the
 /// other episodes; a region in which they have no choice is left out. Intervals resample episodes; `seed` fixes them.
 ///
+/// Who has no such quantity, by `values`, is below all others in it, and a region that holds such choices says so.
+///
 /// Choices with a single candidate are left out; `None` unless there are others in two episodes.
 ///
 /// # Errors
 ///
 /// No region asked for at all, or a feature that is not finite.
 pub fn disagreement(
-    table: &LevelTable,
+    (table, values): (&LevelTable, &Values),
     scorer: &Scorer,
     max_regions: usize,
     seed: u64,
@@ -82,8 +87,9 @@ pub fn disagreement(
         return Ok(None);
     }
     let probable = cases.iter().all(|c| !c.regret.is_nan());
-    let columns = columns(table, &cases);
-    let tree = grow(&mut cases, &columns, probable, max_regions)?;
+    let columns = columns(table, values, &cases);
+    let row = |case: &Case<'_>, x: &mut Vec<f32>| x.extend(columns.iter().map(|c| c.value(case, values)));
+    let tree = grow(&mut cases, (columns.len(), &row), probable, max_regions)?;
     let (searched, measured): (Vec<_>, Vec<_>) = cases.into_iter().partition(|c| c.episode.is_multiple_of(2));
     let figures = Figures { cases: &measured, episodes, seed };
     let paths = Paths::new(&tree, &edges(&tree));
@@ -103,7 +109,7 @@ pub fn disagreement(
             regret: figures.ratio(part(regret), part(weight)),
             share_of_disagreement: figures.ratio(part(departure), departure),
             share_of_regret: figures.ratio(part(regret), regret),
-            instead: instead(table, &searched, &figures, leaf),
+            instead: instead((table, values), &searched, &figures, leaf),
         })
     };
     let mut regions: Vec<Region> = (0..paths.len()).filter_map(region).collect();
@@ -140,8 +146,12 @@ fn cases<'a>(table: &'a LevelTable, scorer: &Scorer) -> Vec<Case<'a>> {
 }
 
 /// Grows the tree on the even episodes and finds the leaf of every case.
-fn grow(cases: &mut [Case<'_>], columns: &[Column], probable: bool, max_regions: usize) -> Result<Tree, TreeError> {
-    let row = |case: &Case<'_>, x: &mut Vec<f32>| x.extend(columns.iter().map(|c| c.value(case)));
+fn grow(
+    cases: &mut [Case<'_>],
+    (width, row): (usize, &dyn Fn(&Case<'_>, &mut Vec<f32>)),
+    probable: bool,
+    max_regions: usize,
+) -> Result<Tree, TreeError> {
     let (mut x, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
     for case in cases.iter().filter(|c| c.episode.is_multiple_of(2)) {
         row(case, &mut x);
@@ -155,7 +165,7 @@ fn grow(cases: &mut [Case<'_>], columns: &[Column], probable: bool, max_regions:
         .max_leaf_nodes(max_regions)
         .min_weight_leaf(LEAST_SHARE * total)
         .min_impurity_decrease(LEAST_GAIN * variance);
-    let data = TreeData { x: &x, width: columns.len(), targets: Targets::Values(&target), weight: Some(&weight) };
+    let data = TreeData { x: &x, width, targets: Targets::Values(&target), weight: Some(&weight) };
     let tree = fit_tree(data, &params)?;
     for case in cases {
         x.clear();
@@ -195,9 +205,17 @@ impl Figures<'_> {
 /// The feature in which the two candidates differ most consistently in a leaf's departures of the episodes that search, and
 /// how consistently they do in those that measure. Ranks and ratios order candidates as the quantities do that they are
 /// formed from, so those are enough.
-fn instead(table: &LevelTable, searched: &[Case<'_>], figures: &Figures<'_>, leaf: usize) -> Option<Instead> {
+fn instead(
+    (table, values): (&LevelTable, &Values),
+    searched: &[Case<'_>],
+    figures: &Figures<'_>,
+    leaf: usize,
+) -> Option<Instead> {
     let order = |c: &Case<'_>, column: usize| {
-        c.choice.row(c.taken)[column].partial_cmp(&c.choice.row(c.target)[column]).unwrap_or(Ordering::Equal)
+        let [taken, target] = [c.taken, c.target].map(|i| c.choice.row(i));
+        let both = values.has(taken, column) && values.has(target, column);
+        let order = if both { taken[column].partial_cmp(&target[column]) } else { None };
+        order.unwrap_or(Ordering::Equal)
     };
     let mut best: Option<(f64, usize)> = None;
     for (column, spec) in table.spec.features.iter().enumerate() {

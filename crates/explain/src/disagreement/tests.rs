@@ -1,7 +1,7 @@
 use super::*;
 use crate::tiny;
 use sched_distill_core::{
-    level::NONE_FLAG,
+    level::{NONE_FLAG, Values},
     model::{Additive, Model, NamedModel},
     rng::Stream,
 };
@@ -32,7 +32,9 @@ fn table(episodes: u32) -> LevelTable {
 
 fn found(table: &LevelTable, regions: usize) -> Disagreement {
     let model = largest_a();
-    disagreement(table, &Scorer::model(&model, Role::Student), regions, 1).unwrap().unwrap()
+    disagreement((table, &Values::new(&table.spec, None)), &Scorer::model(&model, Role::Student), regions, 1)
+        .unwrap()
+        .unwrap()
 }
 
 #[test]
@@ -117,9 +119,9 @@ fn a_faithful_scorer_has_one_region_and_one_episode_has_none() {
     assert_eq!((faithful.regions.len(), faithful.regions[0].rule.as_str()), (1, "all"));
     assert_eq!((faithful.disagree.value, faithful.regions[0].share_of_disagreement), (0.0, None));
     let model = largest_a();
-    let scorer = Scorer::model(&model, Role::Student);
-    assert_eq!(disagreement(&all.select(|e| e == 2), &scorer, 8, 1).unwrap(), None);
-    assert!(disagreement(&all, &scorer, 0, 1).is_err(), "no regions asked for");
+    let (scorer, values) = (Scorer::model(&model, Role::Student), Values::new(&all.spec, None));
+    assert_eq!(disagreement((&all.select(|e| e == 2), &values), &scorer, 8, 1).unwrap(), None);
+    assert!(disagreement((&all, &values), &scorer, 0, 1).is_err(), "no regions asked for");
 }
 
 #[test]
@@ -137,7 +139,7 @@ fn the_candidate_that_gives_nothing_does_not_hide_what_the_others_share() {
     }
     let model = largest_a();
     let cases = cases(&table, &Scorer::model(&model, Role::Student));
-    let columns = columns(&table, &cases);
+    let columns = columns(&table, &Values::new(&table.spec, None), &cases);
     let names: Vec<String> = columns.iter().map(|c| c.condition(0.5, f32::INFINITY).column).collect();
     assert_eq!(names, ["kind=x", "candidates", "b", "teacher.is_none"]);
     assert_eq!(columns[0].words(f32::NAN, 0.5), "y");

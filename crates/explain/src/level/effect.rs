@@ -27,7 +27,7 @@ pub(super) fn effects(
         return Ok(Vec::new());
     }
     let rows = rows(sampled, seed);
-    columns.par_iter().map(|&column| effect(sampled, model, &rows, column)).collect()
+    columns.par_iter().filter_map(|&column| effect(sampled, model, &rows, column).transpose()).collect()
 }
 
 /// Rows of candidates with their weights: all, or as many as are enough.
@@ -41,9 +41,19 @@ fn rows<'a>(sampled: &'a Sampled<'_>, seed: u64) -> Vec<(&'a [f32], f64)> {
     rows
 }
 
-fn effect(sampled: &Sampled<'_>, model: &Model, rows: &[(&[f32], f64)], column: usize) -> Result<Effect, ExplainError> {
+fn effect(
+    sampled: &Sampled<'_>,
+    model: &Model,
+    rows: &[(&[f32], f64)],
+    column: usize,
+) -> Result<Option<Effect>, ExplainError> {
     let spec = &sampled.sample.table.spec;
     let width = spec.features.len();
+    // Who has no such quantity cannot have more of it.
+    let rows: Vec<(&[f32], f64)> = rows.iter().copied().filter(|(row, _)| sampled.values.has(row, column)).collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
     let flat: Vec<f32> = rows.iter().flat_map(|(row, _)| *row).copied().collect();
     let grid = feature_grid(&flat, width, column, GRID)?;
     let mut work = vec![0.0; width];
@@ -58,7 +68,7 @@ fn effect(sampled: &Sampled<'_>, model: &Model, rows: &[(&[f32], f64)], column: 
     let mut partial = vec![0.0; grid.len()];
     let mut bins = vec![(0.0, 0.0); grid.len().saturating_sub(1)];
     let mut mean = 0.0;
-    for &(row, weight) in rows {
+    for &(row, weight) in &rows {
         mean += weight / total * score(row, row[column]);
         for (sum, &value) in partial.iter_mut().zip(&grid) {
             *sum += weight / total * score(row, value);
@@ -78,7 +88,7 @@ fn effect(sampled: &Sampled<'_>, model: &Model, rows: &[(&[f32], f64)], column: 
     }
     accumulated.iter_mut().for_each(|e| *e -= centre);
     partial.iter_mut().for_each(|p| *p -= mean);
-    Ok(Effect { feature: spec.features[column].name.clone(), grid, accumulated, partial })
+    Ok(Some(Effect { feature: spec.features[column].name.clone(), grid, accumulated, partial }))
 }
 
 #[cfg(test)]
@@ -86,7 +96,10 @@ mod tests {
     use super::*;
     use crate::tiny;
     use crate::{Preference, accumulated_effects, partial_dependence};
-    use sched_distill_core::model::{LEAF, NamedModel, Tree};
+    use sched_distill_core::{
+        level::Values,
+        model::{LEAF, NamedModel, Tree},
+    };
     use sched_distill_judge::evaluator::{Role, Scorer};
     use sched_distill_trace::{LevelTable, Sampler};
 
@@ -110,7 +123,8 @@ mod tests {
         tree.weight = vec![1.0; 5];
         let named = NamedModel { name: "tree".to_owned(), temperature: 1.0, model: Model::Tree(tree.clone()) };
         let (scorer, preference) = (Scorer::model(&named, Role::Student), Preference::new(&named.model, 2).unwrap());
-        let sampled = Sampled::new(&sample, &scorer, &preference).unwrap();
+        let values = Values::new(&sample.table.spec, None);
+        let sampled = Sampled::new((&sample, &values), &scorer, &preference).unwrap();
         for (column, effect) in effects(&sampled, &named.model, &[0, 1], 1).unwrap().iter().enumerate() {
             let exact = accumulated_effects(&tree, &sample.table.x, 2, None, column, GRID - 1).unwrap();
             assert_eq!(effect.grid, exact.edges);

@@ -8,7 +8,7 @@ mod weight;
 use super::{ExplainError, Family, LevelExplanation, Likeness, Points, Preference, families};
 use rayon::prelude::*;
 use sched_distill_core::{
-    level::{ALL_KINDS, LevelSpec},
+    level::{ALL_KINDS, LevelSpec, Values},
     model::{CompiledGuards, LevelModels, Model, Student},
     rng::Stream,
 };
@@ -37,12 +37,18 @@ struct Case<'a> {
 /// A sample as a student sees it.
 struct Sampled<'a> {
     sample: &'a Sample,
+    /// Who has which quantity.
+    values: &'a Values,
     scorer: &'a Scorer,
     cases: Vec<Case<'a>>,
 }
 
 impl<'a> Sampled<'a> {
-    fn new(sample: &'a Sample, scorer: &'a Scorer, preference: &Preference<'_>) -> Result<Self, ExplainError> {
+    fn new(
+        (sample, values): (&'a Sample, &'a Values),
+        scorer: &'a Scorer,
+        preference: &Preference<'_>,
+    ) -> Result<Self, ExplainError> {
         let choices: Vec<Choice<'a>> = sample.table.iter().collect();
         let case = |scores: &mut Vec<f64>, choice: Choice<'a>| {
             let kind = &sample.kinds[choice.header.kind as usize];
@@ -55,7 +61,7 @@ impl<'a> Sampled<'a> {
             })
         };
         let cases = choices.into_par_iter().map_init(Vec::new, case).collect::<Result<_, ExplainError>>()?;
-        Ok(Self { sample, scorer, cases })
+        Ok(Self { sample, values, scorer, cases })
     }
 
     /// The kinds with their names, and all together.
@@ -65,7 +71,7 @@ impl<'a> Sampled<'a> {
     }
 }
 
-/// Explains the model that schedules at a level on a sample of its choices; `likeness` is what was found about heuristics.
+/// Explains the model that schedules at a level on a sample of its choices, in which `values` tells who has which quantity; `likeness` is what was found about heuristics.
 /// `None` if there is no choice between candidates.
 ///
 /// # Errors
@@ -74,7 +80,7 @@ impl<'a> Sampled<'a> {
 pub fn explain_level(
     student: &Student,
     level: &LevelModels,
-    sample: &Sample,
+    (sample, values): (&Sample, &Values),
     likeness: Vec<Likeness>,
     seed: u64,
 ) -> Result<Option<LevelExplanation>, ExplainError> {
@@ -84,7 +90,7 @@ pub fn explain_level(
     let (spec, scheduler) = (&sample.table.spec, level.scheduler());
     let scorer = Scorer::student(student, level, Role::Student);
     let preference = Preference::new(&scheduler.model, spec.features.len())?;
-    let sampled = Sampled::new(sample, &scorer, &preference)?;
+    let sampled = Sampled::new((sample, values), &scorer, &preference)?;
     let uses = columns_read(student, &scheduler.model, spec);
     let alone = |(column, f): (usize, &sched_distill_core::level::FeatureSpec)| Family {
         name: f.name.clone(),
@@ -134,7 +140,10 @@ fn points(sampled: &Sampled<'_>, columns: &[usize], seed: u64) -> Points {
     draw(&mut places, POINTS, Stream::new(seed, "points"));
     let width = sampled.sample.table.width();
     let of = |column: usize| {
-        let value = |&(c, i): &(usize, usize)| sampled.cases[c].choice.row(i)[column];
+        let value = |&(c, i): &(usize, usize)| {
+            let row = sampled.cases[c].choice.row(i);
+            sampled.values.has(row, column).then(|| row[column])
+        };
         let share = |&(c, i): &(usize, usize)| digits(sampled.cases[c].shares[i * width + column]);
         (places.iter().map(value).collect(), places.iter().map(share).collect())
     };

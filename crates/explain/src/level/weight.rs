@@ -3,7 +3,7 @@
 use super::{Case, Sampled};
 use crate::{Family, KindWeight, Weight};
 use rayon::prelude::*;
-use sched_distill_core::{level::NONE_FLAG, rng::Stream};
+use sched_distill_core::{level::Values, rng::Stream};
 use sched_distill_judge::evaluator::{Estimate, bootstrap};
 use sched_distill_trace::Choice;
 
@@ -53,6 +53,13 @@ fn by_kind(sampled: &Sampled<'_>, group: &Family, drops: Option<&[f64]>, shuffle
             let of_row = |row: &[f64]| group.columns.iter().map(|&column| row[column]).sum::<f64>().abs();
             c.shares.chunks_exact(c.choice.width).map(of_row).sum::<f64>() / c.choice.len() as f64
         };
+        // Where it has no such quantity it stands nowhere.
+        let stands = |whose: &dyn Fn(&Case<'_>) -> usize| {
+            let of = |c: &Case<'_>| Some((c.weight, standing(&c.choice, sampled.values, base, whose(c))?));
+            let standing = cases.iter().filter_map(|(_, c)| of(c));
+            let (sum, weight) = standing.fold((0.0, 0.0), |sum, (w, s)| (sum.0 + w * s, sum.1 + w));
+            if weight > 0.0 { sum / weight } else { 0.0 }
+        };
         let drop = shuffled.then(|| match drops {
             None => Estimate { value: 0.0, low: 0.0, high: 0.0 },
             Some(drops) => by_episode(&cases, seed, |place| drops[place]),
@@ -61,8 +68,8 @@ fn by_kind(sampled: &Sampled<'_>, group: &Family, drops: Option<&[f64]>, shuffle
             kind: name.to_owned(),
             share: mean(&share),
             drop,
-            teacher: mean(&|c| standing(&c.choice, base, c.target)),
-            student: mean(&|c| standing(&c.choice, base, c.taken)),
+            teacher: stands(&|c| c.target),
+            student: stands(&|c| c.taken),
             tendency: None,
         });
     }
@@ -89,24 +96,25 @@ fn by_episode(cases: &[(usize, &Case<'_>)], seed: u64, figure: impl Fn(usize) ->
     })
 }
 
-/// Where a candidate stands among all: its deviation from their mean in standard deviations.
-fn standing(choice: &Choice<'_>, column: usize, candidate: usize) -> f64 {
+/// Where a candidate stands among all that have the quantity: its deviation from their mean in standard deviations. `None` if it has
+/// none itself.
+fn standing(choice: &Choice<'_>, values: &Values, column: usize, candidate: usize) -> Option<f64> {
     let value = |i: usize| f64::from(choice.row(i)[column]);
-    let n = choice.len() as f64;
-    let mean = (0..choice.len()).map(value).sum::<f64>() / n;
-    let sd = ((0..choice.len()).map(|i| (value(i) - mean).powi(2)).sum::<f64>() / n).sqrt();
-    if sd > 0.0 { (value(candidate) - mean) / sd } else { 0.0 }
+    let has = |i: &usize| values.has(choice.row(*i), column);
+    let n = (0..choice.len()).filter(has).count() as f64;
+    let mean = (0..choice.len()).filter(has).map(value).sum::<f64>() / n;
+    let sd = ((0..choice.len()).filter(has).map(|i| (value(i) - mean).powi(2)).sum::<f64>() / n).sqrt();
+    has(&candidate).then(|| if sd > 0.0 { (value(candidate) - mean) / sd } else { 0.0 })
 }
 
 /// By how much agreement with the teacher falls, choice by choice, when the columns of a group are shuffled together.
 fn drops(sampled: &Sampled<'_>, group: &Family, seed: u64) -> Vec<f64> {
     let cases = &sampled.cases;
-    let none = sampled.sample.table.spec.features.iter().position(|f| f.name == NONE_FLAG);
     let drop = |(work, scores): &mut (Vec<f32>, Vec<f64>), case: &Case<'_>| {
         let choice = &case.choice;
         let mut stream = Stream::new(seed ^ choice.header.id, "choice");
         // To give nothing has no values to shuffle.
-        let takes_part = |i: &usize| none.is_none_or(|column| choice.row(*i)[column] != 1.0);
+        let takes_part = |i: &usize| !sampled.values.is_none(choice.row(*i));
         let rows: Vec<usize> = (0..choice.len()).filter(takes_part).collect();
         let same = |&column: &usize| rows.iter().all(|&i| choice.row(i)[column] == choice.row(rows[0])[column]);
         let common = rows.is_empty() || group.columns.iter().all(same);

@@ -62,6 +62,9 @@ pub struct Condition {
     pub above: Option<f32>,
     /// Upper bound.
     pub at_most: Option<f32>,
+    /// Whether it also holds where there is no such quantity, as of giving nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub or_none: bool,
 }
 
 /// The feature in which the student's candidates differ most consistently from the teacher's where it departs.

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use crate::evaluator::{Role, best_single_features, tiny::feature};
     use sched_distill_core::{
-        level::LevelSpec,
+        level::{LevelSpec, NONE_FLAG, Values},
         model::{Additive, Model, NamedModel},
         rng::Stream,
     };
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn the_best_single_feature_is_found_and_shown_where_it_belongs() {
         let (table, _) = table(20);
-        let rules = best_single_features(&table);
+        let rules = best_single_features(&table, &Values::new(&table.spec, None));
         let rows = fidelity(&table, &rules, 1);
         let shown: Vec<(&str, &str)> = rows.iter().map(|r| (r.kind.as_str(), r.scorer.as_str())).collect();
         assert_eq!(shown, [("x", "largest a"), ("y", "largest a"), ("all", "largest a")]);
@@ -392,12 +392,33 @@ mod tests {
         assert!(rows.iter().all(|r| r.cross_entropy.is_none()), "a rule has no probabilities");
     }
 
+    /// The teacher takes whoever gives nothing, whose columns hold 0, else the one with the largest `a`, which is never below 1.
+    #[test]
+    fn a_filler_that_tells_all_is_no_rule() {
+        let (mut table, _) = table(20);
+        table.spec.features[1].name = NONE_FLAG.to_owned();
+        let (mut x, mut log_prob) = (Vec::new(), Vec::new());
+        for choice in table.iter() {
+            let gives_nothing = choice.header.id % 3 > 0;
+            for row in 0..choice.len() {
+                let is_none = row + 1 == choice.len();
+                x.extend(if is_none { [0.0, 1.0] } else { [1.0 + choice.row(row)[0].abs(), 0.0] });
+                log_prob.push(if is_none == gives_nothing { 0.5_f32.ln() } else { -9.0 } - row as f32 * 0.01);
+            }
+        }
+        (table.x, table.log_prob) = (x, log_prob);
+        let rules = best_single_features(&table, &Values::new(&table.spec, None));
+        let names: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
+        assert!(names.iter().all(|&name| name == "largest is_none"), "{names:?}");
+    }
+
     #[test]
     fn a_lead_is_the_difference_on_the_same_choices() {
         let (table, teacher) = table(20);
         let off = Additive::linear(&[2.0, 1.0], &[1.0; 2]);
         let student = NamedModel { model: Model::Additive(off), ..teacher };
-        let (scorer, rules) = (Scorer::model(&student, Role::Student), best_single_features(&table));
+        let (scorer, rules) =
+            (Scorer::model(&student, Role::Student), best_single_features(&table, &Values::new(&table.spec, None)));
         let found = leads(&table, &scorer, &rules, 1);
         let (mine, theirs) = (fidelity(&table, std::slice::from_ref(&scorer), 1), fidelity(&table, &rules, 1));
         for (lead, (a, b)) in found.iter().zip(mine.iter().zip(&theirs)) {

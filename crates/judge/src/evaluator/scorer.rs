@@ -3,7 +3,7 @@
 use super::Role;
 use rayon::prelude::*;
 use sched_distill_core::{
-    level::{LevelSpec, first_max, log_sum_exp},
+    level::{LevelSpec, Values, first_max, log_sum_exp},
     model::{CompiledGuards, CompiledModel, Guard, LevelModels, NamedModel, Pick, ScoreCandidates, Student},
 };
 use sched_distill_trace::{Choice, LevelTable};
@@ -37,8 +37,8 @@ enum Rule {
         /// Above the model; what they rule out comes last.
         guards: CompiledGuards,
     },
-    /// One feature; smallest or largest first.
-    Feature { column: usize, largest: bool },
+    /// One feature, smallest or largest first, and last who has no such quantity.
+    Feature { column: usize, largest: bool, values: Values },
     /// What was carried out, whoever decided it.
     Executed,
     /// Every order equally likely; its figures are expectations, not draws.
@@ -128,10 +128,10 @@ impl Scorer {
         }
     }
 
-    fn feature(table: &LevelTable, column: usize, largest: bool, kind: Option<u8>) -> Self {
+    fn feature(table: &LevelTable, values: &Values, (column, largest): (usize, bool), kind: Option<u8>) -> Self {
         let direction = if largest { "largest" } else { "smallest" };
         let name = format!("{direction} {}", table.spec.features[column].name);
-        let rule = Rule::Feature { column, largest };
+        let rule = Rule::Feature { column, largest, values: values.clone() };
         Self { name, role: Role::Baseline, rule, pick: Pick::Mode, abstains: true, schedules: false, only: Some(kind) }
     }
 
@@ -159,9 +159,11 @@ impl Scorer {
                 }
                 Some(*temperature)
             }
-            Rule::Feature { column, largest } => {
-                let sign = if *largest { 1.0 } else { -1.0 };
-                scores.iter_mut().enumerate().for_each(|(i, s)| *s = sign * f64::from(choice.row(i)[*column]));
+            Rule::Feature { column, largest, values } => {
+                let score = |row: usize| by_feature(values, choice, row, (*column, *largest));
+                let least = (0..choice.len()).filter_map(score).fold(f64::INFINITY, f64::min);
+                // Finite, as ranks and gains have it.
+                scores.iter_mut().enumerate().for_each(|(row, s)| *s = score(row).unwrap_or(least.min(0.0) - 1.0));
                 Some(None)
             }
         }
@@ -208,16 +210,18 @@ fn restrict(guards: &CompiledGuards, choice: &Choice<'_>, barred: Option<usize>,
 }
 
 /// Per kind, the single-feature rule with the best top-1 agreement on `table`, which should not be the table that it is
-/// then judged on. The last one is for all kinds together.
+/// then judged on. The last one is for all kinds together. `values` tells who has the quantity: what a column holds of others is not
+/// what a rule goes by.
 #[must_use]
-pub fn best_single_features(table: &LevelTable) -> Vec<Scorer> {
+pub fn best_single_features(table: &LevelTable, values: &Values) -> Vec<Scorer> {
     let rules: Vec<(usize, bool)> = (0..table.width()).flat_map(|column| [(column, false), (column, true)]).collect();
     let hits: Vec<Vec<f64>> = rules
         .par_iter()
-        .map(|&(column, largest)| {
+        .map(|&rule| {
             let mut hits = vec![0.0; table.kinds.len()];
             for choice in table.iter().filter(|c| !c.is_forced()) {
-                if pick(&choice, column, largest) == choice.target() {
+                let score = |row| by_feature(values, &choice, row, rule).unwrap_or(f64::NEG_INFINITY);
+                if first_max((0..choice.len()).map(score)) == choice.target() {
                     hits[choice.header.kind as usize] += f64::from(choice.header.weight);
                 }
             }
@@ -226,14 +230,15 @@ pub fn best_single_features(table: &LevelTable) -> Vec<Scorer> {
         .collect();
     let best = |kind: Option<u8>| {
         let score = |h: &Vec<f64>| kind.map_or_else(|| h.iter().sum(), |k| h[k as usize]);
-        let (column, largest) = rules[first_max(hits.iter().map(score))];
-        Scorer::feature(table, column, largest, kind)
+        Scorer::feature(table, values, rules[first_max(hits.iter().map(score))], kind)
     };
     let by_kind = (0..table.kinds.len() as u8).map(|k| best(Some(k)));
     by_kind.chain([best(None)]).collect()
 }
 
-fn pick(choice: &Choice<'_>, column: usize, largest: bool) -> usize {
-    let sign = if largest { 1.0 } else { -1.0 };
-    first_max((0..choice.len()).map(|i| sign * f64::from(choice.row(i)[column])))
+/// What a rule on one feature makes of a candidate, if it has the quantity.
+fn by_feature(values: &Values, choice: &Choice<'_>, row: usize, (column, largest): (usize, bool)) -> Option<f64> {
+    let row = choice.row(row);
+    let value = f64::from(row[column]);
+    values.has(row, column).then_some(if largest { value } else { -value })
 }

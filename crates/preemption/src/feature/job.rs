@@ -57,8 +57,8 @@ type Q = Described<Job>;
 
 const QUANTITIES: &[Quantity<Job>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to serve no job now.")
-        .words("serving no job", "to serve {a job rather than none|none}")
-        .ends("to serve a job while one waits", "to serve none")
+        .words("serving no job", "to serve {somebody rather than nobody|nobody}")
+        .ends("to serve somebody while a job waits", "to serve nobody")
         .is_none(),
     Q::count(Measured, "gpus", "GPUs", "GPUs that it runs on.")
         .words("GPUs", "with {fewer|more} GPUs")
@@ -104,6 +104,7 @@ const QUANTITIES: &[Quantity<Job>] = &[
         .value(&|q, c| c.is_lent(q)),
     Q::flag(Declared, "is_back", "Whether it would then be complete before the first claim has all it needs,")
         .and("as is predicted.")
+        .lacking(&[("is_lent", 0.0)])
         .words("being back in time", "that would {not be|give reserved GPUs} back in time")
         .value(&|q, c| c.is_lent(q) && c.loading_ms + c.left_ms <= q.all.claims_ms),
     Q::count(Decided, "need", "GPUs", "GPUs that it needs beyond the unreserved ones.")
@@ -123,12 +124,15 @@ const QUANTITIES: &[Quantity<Job>] = &[
         .words("suspending others pays", "for which suspending others {does not pay|pays}")
         .value(&|_, c| c.plan.pays),
     Q::time(Declared, "price", "GPU time that suspending and resuming them costs; 0 without a division.")
+        .lacking(&[("divides", 0.0)])
         .words("GPU time that it costs", "that costs {less|more} GPU time")
         .ranked(&|_, c| c.plan.price_ms),
     Q::time(Declared, "delay", "Predicted time by which they are delayed, added up; 0 without a division.")
+        .lacking(&[("divides", 0.0)])
         .words("delay of those suspended", "that delays others {less|more}")
         .ranked(&|_, c| c.plan.delay_ms),
     Q::time(Declared, "ready", "Predicted time until they have given their GPUs back; 0 without a division.")
+        .lacking(&[("divides", 0.0)])
         .words("time until there is room", "for which there is room {sooner|later}")
         .ranked(&|_, c| c.plan.ready_ms),
     Q::time(Declared, "otherwise", "Predicted time until there is room for it without suspending anyone.")
@@ -136,6 +140,7 @@ const QUANTITIES: &[Quantity<Job>] = &[
         .ranked(&|_, c| c.plan.otherwise_ms),
     Q::time(Declared, "gain", "That time, less the time until there is room by the division and less its delays;")
         .and("0 without one.")
+        .lacking(&[("divides", 0.0)])
         .words("gain by suspending others", "that gains {less|more} by suspending others")
         .ranked(&|_, c| c.plan.gain_ms()),
     Q::flag(Declared, "is_last", "Whether it has at least as much time left as the cluster needs for all that is")

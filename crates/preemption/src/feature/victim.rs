@@ -95,8 +95,8 @@ type Q = Described<Victim>;
 const QUANTITIES: &[Quantity<Victim>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to suspend no job,")
         .and("so that the one in question is passed over.")
-        .words("suspending no job", "to suspend {a job rather than none|none}")
-        .ends("to suspend a job", "to suspend none")
+        .words("suspending no job", "to suspend {somebody rather than nobody|nobody}")
+        .ends("to suspend somebody", "to suspend nobody")
         .is_none(),
     Q::count(Measured, "gpus", "GPUs", "GPUs that it gives.")
         .words("GPUs that it gives", "with {fewer|more} GPUs")

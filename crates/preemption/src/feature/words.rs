@@ -16,8 +16,8 @@ pub fn words() -> Words {
             KindWords::new("condemn", "jobs are to be suspended for a waiting one"),
         ],
         levels: vec![
-            Job::words(["job", "prefers a job", "picks the job"]),
-            Victim::words(["job to suspend", "prefers a job", "suspends the job"]),
+            Job::words(["job", "prefers to serve a job", "serves the job"]),
+            Victim::words(["job to suspend", "prefers to suspend a job", "suspends the job"]),
         ],
         policies: pairs(&[
             ("fifo", "first come, first served"),

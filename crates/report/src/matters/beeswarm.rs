@@ -133,8 +133,8 @@ fn legend(width: f64) -> String {
 }
 
 /// The dots of one feature: those that would lie upon each other are stacked. One path per colour keeps the page small.
-fn dots(values: &[f32], shares: &[f64], x: impl Fn(f64) -> f64, middle: f64) -> String {
-    let mut sorted: Vec<f32> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+fn dots(values: &[Option<f32>], shares: &[f64], x: impl Fn(f64) -> f64, middle: f64) -> String {
+    let mut sorted: Vec<f32> = values.iter().copied().flatten().filter(|v| !v.is_nan()).collect();
     sorted.sort_unstable_by(f32::total_cmp);
     // By rank, so that one huge value does not make all others look alike; equal values look equal.
     let colour = |value: f32| {
@@ -142,7 +142,8 @@ fn dots(values: &[f32], shares: &[f64], x: impl Fn(f64) -> f64, middle: f64) -> 
         let share = (below + up_to) as f64 / (2 * sorted.len().max(1)) as f64;
         ((share * SCALE.len() as f64) as usize).min(SCALE.len() - 1)
     };
-    let mut order: Vec<usize> = (0..shares.len()).collect();
+    // A candidate without the quantity has no dot.
+    let mut order: Vec<usize> = (0..shares.len()).filter(|&i| values[i].is_some()).collect();
     order.sort_by(|&a, &b| shares[a].total_cmp(&shares[b]).then(a.cmp(&b)));
     let mut paths = vec![String::new(); SCALE.len()];
     let (mut column, mut stacked) = (f64::NEG_INFINITY, 0.0);
@@ -160,7 +161,8 @@ fn dots(values: &[f32], shares: &[f64], x: impl Fn(f64) -> f64, middle: f64) -> 
             (column, stacked) = (columns(at), 0.0);
         }
         let y = middle + heights(stacked % STACK) * 2.1;
-        let _ = write!(paths[colour(values[i])], "M{at:.1} {y:.1}h0");
+        let Some(value) = values[i] else { continue };
+        let _ = write!(paths[colour(value)], "M{at:.1} {y:.1}h0");
     }
     let path = |(path, colour): (&String, &Colour)| match path.is_empty() {
         true => String::new(),

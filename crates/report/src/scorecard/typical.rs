@@ -136,7 +136,7 @@ fn explained_values(level: &LevelExplanation, feature: &FeatureSpec) -> Vec<f32>
     let points = level.points.features.iter().position(|f| *f == feature.name);
     let grid = || level.effects.iter().find(|e| e.feature == feature.name);
     match points {
-        Some(place) => level.points.values[place].clone(),
+        Some(place) => level.points.values[place].iter().copied().flatten().collect(),
         None => grid().map_or(Vec::new(), |e| e.grid.clone()),
     }
 }

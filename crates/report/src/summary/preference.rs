@@ -5,6 +5,7 @@ use crate::{
     plain::{Plain, capital},
     words::{interval, list, percent},
 };
+use sched_distill_core::level::NONE_FLAG;
 use sched_distill_explain::{KindWeight, LevelExplanation, Tendency, Weight};
 use sched_distill_judge::evaluator::{Estimate, FidelityRow};
 use sched_distill_trace::KindSample;
@@ -150,11 +151,12 @@ pub(crate) fn most_important<'a>(level: &'a LevelExplanation, kind: &str) -> Opt
     parts(level, kind).first().map(|part| (part.family.name.as_str(), part.share))
 }
 
-/// The families that matter most on a kind of choice.
+/// The families that matter most on a kind of choice. Giving nothing is none: what speaks for it as such says not whether it is done.
 fn parts<'a>(level: &'a LevelExplanation, kind: &str) -> Vec<Part<'a>> {
     let of = |f: &'a Weight| f.by_kind.iter().find(|k| k.kind == kind);
+    let quantities = level.families.iter().filter(|f| f.name != NONE_FLAG);
     let mut found: Vec<(&Weight, &KindWeight)> =
-        level.families.iter().filter_map(|f| Some((f, of(f)?))).filter(|(_, k)| k.share > 0.0).collect();
+        quantities.filter_map(|f| Some((f, of(f)?))).filter(|(_, k)| k.share > 0.0).collect();
     let total: f64 = found.iter().map(|(_, k)| k.share).sum();
     found.sort_by(|a, b| b.1.share.total_cmp(&a.1.share));
     let part = |(family, k): &(&'a Weight, &KindWeight)| Part { family, tendency: k.tendency, share: k.share / total };

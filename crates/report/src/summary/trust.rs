@@ -6,7 +6,7 @@ use crate::{
     plain::{Plain, capital, part},
     words::{count, interval, percent, points},
 };
-use sched_distill_core::level::ALL_KINDS;
+use sched_distill_core::level::{ALL_KINDS, third_person};
 use sched_distill_judge::evaluator::{Evaluation, FidelityRow, Region, Role, hardest_kind};
 
 /// How many times its share of the choices a region must lose to be named.
@@ -102,7 +102,9 @@ fn costliest(evaluation: &Evaluation, plain: Plain<'_>) -> Option<String> {
     if let Some((region, share)) = d.regions.iter().find(stands_out).and_then(|r| Some((r, r.share_of_regret?))) {
         let takes = region.instead.as_ref().filter(|i| i.share.low > 0.5);
         let takes = takes.map_or(String::new(), |i| {
-            format!("; there the student {} {}", plain.level(&d.level).verb(), instead(i, &d.level, plain))
+            let takes = instead(i, &d.level, plain);
+            let does = third_person(&takes).unwrap_or_else(|| format!("{} {takes}", plain.level(&d.level).verb()));
+            format!("; there the student {does}")
         });
         text += &format!(
             ". {} of that is lost in {} of the choices, where this holds: {}{takes}",

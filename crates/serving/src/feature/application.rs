@@ -73,8 +73,8 @@ type Q = Described<Application>;
 
 const QUANTITIES: &[Quantity<Application>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to serve none, so that the accelerator waits.")
-        .words("serving none", "to serve {an application rather than none|none}")
-        .ends("to serve an application while tasks wait", "to serve none")
+        .words("serving none", "to serve {somebody rather than nobody|nobody}")
+        .ends("to serve somebody while tasks wait", "to serve nobody")
         .is_none(),
     Q::count(Measured, "tasks", "tasks", "Tasks of it that wait.")
         .words("tasks that wait", "with {fewer|more} tasks")
@@ -147,6 +147,7 @@ const QUANTITIES: &[Quantity<Application>] = &[
         .shared("slowdown of all tasks per second", &|q| PER_S * q.all.pace),
     Q::count(Decided, "idle", "accelerators", "Idle accelerators.").shared("idle accelerators", &|q| q.seen.idle()),
     Q::time(Decided, "next_end", "Predicted time until the next batch ends; 0 if none runs.")
+        .lacking(&[("next_end", 0.0)])
         .shared("time until the next batch ends", &|q| q.all.next_end_ms),
 ];
 

@@ -104,6 +104,9 @@ impl Level for Task {
 
 type Q = Described<Task>;
 
+/// A batch that nothing can be compared with.
+const EMPTY: &[(&str, f32)] = &[("batch", 0.0)];
+
 const QUANTITIES: &[Quantity<Task>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to close the batch, so that it begins.")
         .words("closing the batch", "to {add a task rather than close|close} the batch")
@@ -131,9 +134,11 @@ const QUANTITIES: &[Quantity<Task>] = &[
         .words("batches that passed it over", "that {fewer|more} batches passed over")
         .ranked(&|_, c| c.group.passed as f64),
     Q::count(Declared, "difference", "1", "Its size beyond the largest in the batch, or below it.")
+        .lacking(EMPTY)
         .words("distance from the batch's largest", "{nearer in size to|farther in size from} the largest in the batch")
         .ranked(&|q, c| c.group.size.abs_diff(q.batch.largest)),
     Q::flag(Declared, "is_larger", "Whether it is larger than all in the batch.")
+        .lacking(EMPTY)
         .words("being larger than those in the batch", "that is {not larger|larger} than those in the batch")
         .value(&|q, c| c.group.size > q.batch.largest),
     Q::time(Declared, "added", "Time by which it prolongs the batch.")
@@ -143,12 +148,14 @@ const QUANTITIES: &[Quantity<Task>] = &[
         .words("time that its joining saves", "that saves {less|more} time by joining")
         .ranked(&|_, c| c.group.solo_ms - c.added_ms),
     Q::time(Declared, "task_time_change", "By how much the batch's time per task rises with it; negative if it falls.")
+        .lacking(EMPTY)
         .words("change of the time per task", "with which the time per task {falls|rises} more")
         .ranked(&|q, c| c.task_time_change_ms(q)),
     Q::flag(Declared, "is_best", "Whether a task of its size joins for the best batch that can be made of this one.")
         .words("part of the best batch", "that is {not part|part} of the best batch")
         .value(&|q, c| c.is_best(q)),
     Q::flag(Declared, "pays", "Whether it saves time, and the time per task does not rise: DyBatch's condition.")
+        .lacking(EMPTY)
         .words("joining pays", "whose joining {does not pay|pays}")
         .value(&|q, c| c.pays(q)),
     Q::absolute(Declared, "relief", "1/s²", "Slowdown per second that ends with it ÷ the time by which")

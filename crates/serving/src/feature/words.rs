@@ -16,8 +16,8 @@ pub fn words() -> Words {
             KindWords::new("batch", "a batch is being formed"),
         ],
         levels: vec![
-            Application::words(["application", "prefers an application", "picks the application"]),
-            Task::words(["task", "prefers a task", "picks the task"]),
+            Application::words(["application", "prefers to serve an application", "serves the application"]),
+            Task::words(["task", "prefers to add a task", "adds the task"]),
         ],
         policies: pairs(&[
             ("tf-serving", "batches in order of arrival, and applications in turn"),

@@ -31,7 +31,7 @@ type Q = Described<Cluster>;
 
 const QUANTITIES: &[Quantity<Cluster>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to close the slot.")
-        .words("closing the slot", "{going on rather than closing the slot|closing the slot rather than going on}")
+        .words("closing the slot", "to {go on rather than to close the slot|close the slot rather than to go on}")
         .ends(GO_ON, CLOSE)
         .is_none(),
     Q::time(Declared, "marginal_gain", "Marginal gain: the time that the best further task would save its job;")
