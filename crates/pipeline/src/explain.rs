@@ -10,7 +10,7 @@ use super::{
 };
 use rayon::prelude::*;
 use sched_distill_core::{
-    level::LevelSpec,
+    level::{LevelSpec, Values},
     model::{LevelModels, Student},
     scenario::ScenarioInfo,
 };
