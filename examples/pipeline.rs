@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let closed_loop = ClosedLoopParams {
         teacher: scenario.teacher().into(),
         student: "student".into(),
-        augmented: None,
+        beside: None,
         others: scenario.baselines().iter().map(|id| Contender::named(id)).collect(),
         workloads: vec![WORKLOAD.into()],
         split: Split::Test,

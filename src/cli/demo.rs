@@ -1,5 +1,6 @@
 //! `distill demo`: the whole pipeline, from recording to the report.
 
+mod choose;
 mod gaming;
 mod needs;
 mod summary;
@@ -29,11 +30,16 @@ use crate::{
     rng::Split,
     trace::{Shard, Trace, TraceError},
 };
-use anyhow::Result;
+use anyhow::{Context, Result};
+use choose::Chosen;
 use clap::Args;
 use needs::Needs;
 use serde_json::json;
-use std::{ops::ControlFlow, path::PathBuf, time::Instant};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 /// Do all of it, from a scheduler to a report, on the built-in workload or on yours
 #[derive(Args)]
@@ -49,6 +55,9 @@ pub(super) struct DemoArgs {
     /// Policy to explain [default: the network that comes with the program]
     #[arg(short, long, value_name = "POLICY", help_heading = "Input")]
     teacher: Option<String>,
+    /// What the teacher is called in the report [default: the name of the network that comes with the program, or of its file]
+    #[arg(long, value_name = "TEXT", help_heading = "Input", hide_short_help = true)]
+    teacher_name: Option<String>,
     /// Workload (see `distill list workloads`)
     #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: String,
@@ -177,7 +186,9 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
             args.workload
         ))?;
     }
-    output.text(format!("teacher {}, workload {}", demo.teacher, args.workload))?;
+    let network = demo.teacher.parse().ok().and_then(|spec| (scenario.info().words)().network(&spec).cloned());
+    let called = network.map_or(String::new(), |network| format!(" ({})", network.noun));
+    output.text(format!("teacher {}{called}, workload {}", demo.teacher, args.workload))?;
 
     let episodes = demo.extent.episodes;
     let by_teacher = |split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
@@ -200,25 +211,24 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
         episodes: demo.extent.choosing,
     };
     prefer_the_best_schedule(scenario, &mut fitted, &closed_loop, Watched::new(output).caller())?;
-    let student = fitted.student;
-    let student_path = dir.join("student.json");
-    student.save(&student_path)?;
     demo.lap("fit_s");
 
-    let augmented = demo.augment(&student, output)?;
+    let edited = demo.augment(&fitted.student, output)?;
+    let Chosen { student, beside } = demo.choose(fitted.student, edited, output)?;
+    student.save(&dir.join("student.json"))?;
+    save_fitted(dir, &beside)?;
     demo.lap("augment_s");
 
     output.note("measuring");
-    let listed = augmented.as_ref().map(|(_, student)| ("augmented".to_owned(), student.clone()));
-    let found = demo.evaluate(&student, listed, [&train, &test], output)?;
+    let found = demo.evaluate(&student, beside.clone(), [&train, &test], output)?;
     write_json(&dir.join("evaluation.json"), &found.evaluation)?;
     write_json(&dir.join("schedules.json"), &found.schedules)?;
     write_json(&dir.join("latency.json"), &found.latency)?;
-    if let Some((_, augmented)) = &augmented {
+    if let Some((role, other)) = &beside {
         let run =
             Measurements { student: &student, evaluation: &found.evaluation, trace: Some(&test), seed: common.seed };
         let caller = Watched::new(output);
-        let compared = beside_in_loops(scenario, run, ("augmented", augmented), Role::Augmented, caller.caller())?;
+        let compared = beside_in_loops(scenario, run, (role.name(), other), *role, caller.caller())?;
         write_compared(dir, &[compared])?;
     }
     demo.lap("evaluate_s");
@@ -238,9 +248,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.summary(&student, &found.evaluation, output)?;
     output.text(paragraph("verdict    ", &report.verdict.text))?;
     output.text(format!("report     {}", report.page.display()))?;
-    // The commands are about the student that the verdict names.
-    let take = augmented.as_ref().filter(|_| report.verdict.take.is_some());
-    demo.next_commands(take.map(|(path, _)| path.as_path()), output)?;
+    demo.next_commands(&report.verdict, output)?;
     output.json(
         "summary",
         &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(),
@@ -336,8 +344,8 @@ impl Demo<'_> {
         }
     }
 
-    /// Searches a better schedule for a while; what was found, and its file.
-    fn augment(&self, student: &Student, output: &Output) -> Result<Option<(PathBuf, Student)>> {
+    /// Searches a better schedule for a while; what was found.
+    fn augment(&self, student: &Student, output: &Output) -> Result<Option<Student>> {
         let Some(budget) = self.extent.search else { return Ok(None) };
         let dir = self.args.output.join("augmented");
         check_folder(&dir)?;
@@ -355,14 +363,14 @@ impl Demo<'_> {
         };
         let found = self.scenario.augment(student, &request, &mut (), Watched::new(output).caller());
         let found = found.map_err(|e| hint_force(e, self.args.force))?;
-        Ok(Some((dir.join("student.json"), found.student)))
+        Ok(Some(found.student))
     }
 
     /// Fidelity, and closed loops on the workload and its edge cases.
     fn evaluate(
         &self,
         student: &Student,
-        augmented: Option<(String, Student)>,
+        beside: Option<(Role, Student)>,
         [train, test]: [&Trace; 2],
         output: &Output,
     ) -> Result<Evaluated> {
@@ -381,7 +389,7 @@ impl Demo<'_> {
         let closed_loop = ClosedLoopParams {
             teacher: self.teacher.to_owned(),
             student: format!("student:{}", self.args.output.join("student.json").display()),
-            augmented,
+            beside,
             others,
             workloads: vec![self.args.workload.clone()],
             split: Split::Test,
@@ -432,14 +440,29 @@ impl Demo<'_> {
         let words = words.into_iter().chain(["--episodes", &episodes]).chain(args.fast.then_some("--fast"));
         let most = args.max_choices.map(|most| most.to_string());
         let words = words.chain(most.iter().flat_map(|most| ["--max-choices", most]));
+        let words = words.chain(args.teacher_name.iter().flat_map(|name| ["--teacher-name", name]));
         let words = words.chain(["--seed", &seed, "-o", &output]);
         let command = command_line(words.map(str::to_owned));
-        let mut info = RunInfo::new(Some(*scenario), teacher, &args.workload, common.seed);
+        let info = RunInfo::new(Some(*scenario), teacher, &args.workload, common.seed);
+        let mut info = info.calling_it(args.teacher_name.as_deref());
         info.note(command);
         for trace in traces {
             info.describe(trace)?;
         }
         Ok(info)
+    }
+}
+
+/// Keeps the student as it was fitted where another one has taken its place.
+fn save_fitted(dir: &Path, beside: &Option<(Role, Student)>) -> Result<()> {
+    let path = dir.join("fitted.json");
+    match beside {
+        Some((Role::Fitted, fitted)) => Ok(fitted.save(&path)?),
+        // One of an earlier run would be another one's.
+        _ => match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e).with_context(|| shown(&path)),
+            _ => Ok(()),
+        },
     }
 }
 

@@ -215,7 +215,7 @@ fn closed_loop(
     Ok(ClosedLoopParams {
         teacher: teacher.to_owned(),
         student: format!("student:{}", args.student.display()),
-        augmented: None,
+        beside: None,
         others: others.iter().map(|id| Contender::named(id)).collect(),
         workloads,
         split: args.episodes.split.into(),

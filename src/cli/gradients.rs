@@ -25,7 +25,10 @@ pub(super) fn gradients(
     };
     let (driver, labeller) = (&trace.manifest.driver, &trace.manifest.labeller);
     let spec: Spec = labeller.id.parse()?;
-    if spec.name != "decima" && spec.name != SCORER.name {
+    let policies = scenario.map(AnyScenario::policies).unwrap_or_default();
+    let known = policies.iter().find(|policy| policy.is(&spec));
+    let name = known.map_or(spec.name.as_str(), |policy| policy.name);
+    if name != "decima" && name != SCORER.name {
         bail!(
             "--gradients: the teacher of this trace is `{}`; there are gradients of decima and of scorer:FILE only",
             labeller.id
@@ -34,8 +37,7 @@ pub(super) fn gradients(
     if driver != labeller {
         bail!("--gradients: {} was driven by `{}`, not by its teacher", trace.dir.display(), driver.id);
     }
-    let policies = scenario.map(AnyScenario::policies).unwrap_or_default();
-    let built_in = policies.iter().find(|policy| policy.name == spec.name).and_then(|policy| policy.built_in);
+    let built_in = known.and_then(|policy| policy.built_in);
     let tensors = match (&spec.file, built_in) {
         (Some(file), _) => Tensors::load(file)?,
         (None, Some(checkpoint)) => Tensors::from_bytes(checkpoint, &labeller.id)?,
@@ -44,7 +46,7 @@ pub(super) fn gradients(
     if labeller.files.values().ne([tensors.sha256()]) {
         bail!("--gradients: `{}` is another network than the one that was recorded; record it again", labeller.id);
     }
-    let found = match spec.name == SCORER.name {
+    let found = match name == SCORER.name {
         true => scorer_gradients(&tensors, trace, decisions, &STOP),
         false => {
             let weights = weights(&tensors, &labeller.id)?;

@@ -57,7 +57,8 @@ fn scenarios(registry: &Registry, output: &mut Output) -> Result<()> {
 
 fn policies(all: &[PolicyInfo], output: &mut Output) -> Result<()> {
     for p in all {
-        output.text(format!("{}\n    {}", p.usage, p.meaning))?;
+        let own = p.own_name.map_or(String::new(), |name| format!(": {name}"));
+        output.text(format!("{}\n    {}{own}", p.usage, p.meaning))?;
         output.json("policy", &json!({"name": p.name, "usage": p.usage, "meaning": p.meaning}))?;
     }
     Ok(())

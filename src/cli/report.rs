@@ -51,6 +51,9 @@ pub(super) struct ReportArgs {
     /// worse). The report is written in any case; the exit code is 1 if a gate that is named is not kept or not measured.
     #[arg(long = "gate", value_name = "NAME=LIMIT", help_heading = "Output")]
     gates: Vec<String>,
+    /// What the teacher is called on the page [default: the name that the run gives it, or its file's]
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    teacher_name: Option<String>,
 }
 
 impl ReportArgs {
@@ -67,7 +70,8 @@ pub(super) fn run(args: &ReportArgs, common: &Common, output: &mut Output) -> Re
         gates = gates.with(gate).map_err(|reason| anyhow::anyhow!("--gate: {reason}"))?;
     }
     compare(args, common, output)?;
-    let summary = write_report_with(&args.run, &args.output, &ReportParams { gates })?;
+    let summary =
+        write_report_with(&args.run, &args.output, &ReportParams { gates, teacher_name: args.teacher_name.clone() })?;
     output.text(&summary.verdict.text)?;
     output.text(summary.page.display())?;
     let named = args.gates.iter().filter_map(|gate| gate.split('=').next()).map(str::trim);

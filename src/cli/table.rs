@@ -2,7 +2,7 @@
 
 use crate::{
     evaluator::Estimate,
-    figure::Figure,
+    figure::{Compared, Figure},
     spec::{short_names, workload_names},
     text::one_line,
 };
@@ -159,6 +159,26 @@ pub(super) fn interval(e: &Estimate, digits: usize) -> String {
     match e.is_exact() {
         true => format!("{:.digits$}", e.value),
         false => format!("{:.digits$} [{:.digits$}, {:.digits$}]", e.value, e.low, e.high),
+    }
+}
+
+/// A comparison of a figure with no more digits than its interval supports: `1.028 [1.007, 1.052]`, `-0.2 points [-0.5, +0.1]`.
+pub(super) fn compared(figure: &Figure, e: &Estimate) -> String {
+    let bare = |end: f64| compared_value(figure, e, end).split(' ').next().unwrap_or_default().to_owned();
+    match e.is_exact() {
+        true => compared_value(figure, e, e.value),
+        false => format!("{} [{}, {}]", compared_value(figure, e, e.value), bare(e.low), bare(e.high)),
+    }
+}
+
+/// A number of a comparison with the digits that the comparison's interval supports.
+pub(super) fn compared_value(figure: &Figure, e: &Estimate, value: f64) -> String {
+    let (factor, unit) = figure.comparison_unit();
+    let digits = e.decimals(factor, if unit.is_some() { 1 } else { 3 });
+    let unit = unit.map_or(String::new(), |unit| format!(" {unit}"));
+    match figure.compared {
+        Compared::Ratio => format!("{:.digits$}{unit}", factor * value),
+        Compared::Difference => format!("{:+.digits$}{unit}", factor * value),
     }
 }
 

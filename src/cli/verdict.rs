@@ -1,7 +1,7 @@
 //! What an evaluation comes to, in a few lines: the first that `distill evaluate` prints and the last of `distill
 //! demo`.
 
-use super::table::interval;
+use super::table::{compared, compared_value, interval};
 use crate::{
     evaluator::{Estimate, Evaluation, Role, Standing, hardest_choices},
     figure::Figure,
@@ -43,15 +43,21 @@ fn fidelity(evaluation: &Evaluation) -> Vec<String> {
 /// The student's schedule, the augmented one's, the best heuristic's, the worst workload and stalls.
 fn schedule(evaluation: &Evaluation, objective: &Figure) -> Vec<String> {
     let Some(verdict) = evaluation.verdict() else { return Vec::new() };
-    let against = |e: Option<Estimate>| e.map_or("stalls".to_owned(), |e| interval(&e, 3));
+    let against = |e: Option<Estimate>| e.map_or("stalls".to_owned(), |e| compared(objective, &e));
     let name = objective.against("teacher");
     let mut lines = vec![format!("schedule   {name}: {}", against(verdict.student.to_teacher))];
     if let Some(augmented) = &verdict.augmented {
         lines.push(format!("augmented  {name}: {}", against(augmented.to_teacher)));
         lines.extend(unless_better(augmented, objective).map(str::to_owned));
     }
+    if let Some(fitted) = &verdict.fitted {
+        lines.push(format!("unedited   {name}: {}", against(fitted.to_teacher)));
+    }
     if let Some(known) = &verdict.heuristic {
-        let to_it = verdict.student.to_heuristic.map(|e| format!("; student ÷ it: {:.3}", e.value));
+        let to_it = verdict
+            .student
+            .to_heuristic
+            .map(|e| format!("; {}: {}", objective.between("student", "it"), compared_value(objective, &e, e.value)));
         lines.push(format!(
             "heuristic  {name}: {} ({}){}",
             against(known.to_teacher),

@@ -45,7 +45,7 @@ fn reported(dir: &Path, student: &Student, trace: &Trace, stop: &AtomicBool) -> 
     let closed_loop = ClosedLoopParams {
         teacher: "fair".to_owned(),
         student: "student".to_owned(),
-        augmented: None,
+        beside: None,
         others: Vec::new(),
         workloads: vec![TINY.to_owned()],
         split: Split::Test,

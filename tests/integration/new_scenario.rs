@@ -63,7 +63,7 @@ fn another_scenario_is_one_more_entry() -> Outcome {
     let closed_loop = ClosedLoopParams {
         teacher: scenario.teacher().into(),
         student: "student".into(),
-        augmented: None,
+        beside: None,
         others: scenario.baselines().iter().map(|id| Contender::named(id)).collect(),
         workloads: vec!["builtin".into()],
         split: Split::Test,

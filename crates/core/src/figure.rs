@@ -209,14 +209,29 @@ impl Figure {
         }
     }
 
+    /// How comparisons are written for people: after what factor, and in which unit. Shares differ by points.
+    #[must_use]
+    pub fn comparison_unit(&self) -> (f64, Option<&'static str>) {
+        match (self.compared, &*self.unit) {
+            (Compared::Difference, "share") => (100.0, Some("points")),
+            _ => (1.0, None),
+        }
+    }
+
     /// What a comparison is called, e.g. `mean JCT ÷ fair`.
     #[must_use]
     pub fn against(&self, baseline: &str) -> String {
+        self.between(&self.label, baseline)
+    }
+
+    /// What a comparison of two is called: `student ÷ fair`.
+    #[must_use]
+    pub fn between(&self, policy: &str, baseline: &str) -> String {
         let sign = match self.compared {
             Compared::Ratio => '÷',
             Compared::Difference => '−',
         };
-        format!("{} {sign} {baseline}", self.label)
+        format!("{policy} {sign} {baseline}")
     }
 }
 

@@ -55,7 +55,7 @@ pub static POLICIES: &[PolicyDef<Deadlines>] = &[
     PolicyDef::rule("vpa", "as fifo with requests from what earlier jobs used, as in Kubernetes' vertical autoscaler")
         .is(|_| Ok(stateless(|seen| Vpa.decide(seen)))),
     #[cfg(feature = "network")]
-    PolicyDef::new(scorer_or(BUILT_IN), |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::new(scorer_or(BUILT_IN, "deadlines-net"), |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),
 ];
 

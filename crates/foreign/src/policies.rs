@@ -48,10 +48,10 @@ fn names(policies: &[PolicyInfo]) -> Vec<&'static str> {
 /// An unknown name or parameter, or a file or command that cannot be used.
 pub fn open_beside<S: Tabular>(spec: &Spec, own: &[PolicyDef<S>]) -> Result<Box<dyn Policy<S>>, PolicyError> {
     let all = beside(own);
-    if !all.iter().any(|policy| policy.name == spec.name) {
+    if !all.iter().any(|policy| policy.is(spec)) {
         return Err(spec.unknown_name("policy", "policies", &names(&all)).into());
     }
-    match POLICIES.iter().any(|policy| policy.name == spec.name) {
+    match POLICIES.iter().any(|policy| policy.is(spec)) {
         true => open(spec),
         false => policy::open(spec, own),
     }

@@ -54,6 +54,6 @@ impl<S: Simulated> Entry<S> {
     /// The sort of the policies of that name; `None` if there are none.
     #[must_use]
     pub fn sort_of(&self, name: &str) -> Option<Sort> {
-        (self.policies)().iter().find(|p| p.name == name).map(|p| p.sort)
+        (self.policies)().iter().find(|p| p.names().contains(&Some(name))).map(|p| p.sort)
     }
 }

@@ -32,8 +32,8 @@ pub struct ClosedLoopParams {
     pub teacher: String,
     /// What the student is listed as.
     pub student: String,
-    /// The student as a search has changed it, and what it is listed as; `None` if there is none.
-    pub augmented: Option<(String, Student)>,
+    /// Another version of the student, which is listed by its role: as a search has changed it, or without its edits.
+    pub beside: Option<(Role, Student)>,
     /// More policies, as specs; the teacher is left out.
     pub others: Vec<Contender<'static>>,
     /// Workloads, as specs.
@@ -144,11 +144,11 @@ impl ClosedLoopParams {
     pub fn with<'a>(&'a self, student: &'a Student, seed: u64) -> CompareParams<'a> {
         let teacher = Contender::Named { id: self.teacher.clone(), role: Some(Role::Teacher) };
         let listed = |id: &String, student, role| Contender::Student { id: id.clone(), student, role };
-        let augmented = self.augmented.iter().map(|(id, student)| listed(id, student, Role::Augmented));
+        let beside = self.beside.iter().map(|(role, student)| listed(&role.name().to_owned(), student, *role));
         let student = listed(&self.student, student, Role::Student);
         let others = self.others.iter().filter(|other| other.id() != self.teacher).cloned();
         CompareParams {
-            contenders: [teacher, student].into_iter().chain(augmented).chain(others).collect(),
+            contenders: [teacher, student].into_iter().chain(beside).chain(others).collect(),
             workloads: self.workloads.clone(),
             seed,
             split: self.split,

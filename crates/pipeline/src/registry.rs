@@ -36,7 +36,7 @@ pub trait AnyScenario: Sync {
 
     /// The sort of the policies of that name; `None` if there are none.
     fn sort_of(&self, name: &str) -> Option<Sort> {
-        self.policies().iter().find(|p| p.name == name).map(|p| p.sort)
+        self.policies().iter().find(|p| p.names().contains(&Some(name))).map(|p| p.sort)
     }
 
     /// All workloads.

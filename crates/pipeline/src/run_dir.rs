@@ -8,7 +8,7 @@ use sched_distill_core::{
     level::Words,
     model::{Provenance, Student},
     policy::Sort,
-    spec::Spec,
+    spec::{Spec, brief},
     text::without_mark,
 };
 use sched_distill_explain::Explanation;
@@ -66,6 +66,9 @@ fn is_completion(figure: &Figure) -> bool {
 pub struct TeacherInfo {
     /// Policy as named by the user.
     pub id: String,
+    /// What people call it; left out where that is the policy's name or its file's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Files that the policy was read from; empty for built-in policies.
     pub files: Vec<FileHash>,
 }
@@ -334,10 +337,10 @@ impl RunInfo {
     pub fn new(scenario: Option<&dyn AnyScenario>, teacher: &str, workload: &str, seed: u64) -> Self {
         Self {
             format_version: RUN_FORMAT,
-            title: title(teacher),
+            title: title(scenario, teacher),
             created_by: format!("sched-distill {}", env!("CARGO_PKG_VERSION")),
             commands: Vec::new(),
-            teacher: TeacherInfo { id: teacher.to_owned(), files: Vec::new() },
+            teacher: TeacherInfo { id: teacher.to_owned(), name: None, files: Vec::new() },
             workload: workload.to_owned(),
             objective: COMPLETION_FIGURES[0].clone(),
             seed,
@@ -372,6 +375,24 @@ impl RunInfo {
         Ok(new)
     }
 
+    /// What people call the teacher: the name that the user gave it, that of the network that comes with the program, that of its file,
+    /// or the policy's.
+    #[must_use]
+    pub fn teacher_name(&self) -> String {
+        let Ok(spec) = self.teacher.id.parse::<Spec>() else { return brief(&self.teacher.id) };
+        let own = self.words.network(&spec).map(|network| network.name.clone());
+        self.teacher.name.clone().or(own).or(stem(&spec)).unwrap_or_else(|| brief(&self.teacher.id))
+    }
+
+    /// The same with a name for the teacher, for display.
+    #[must_use]
+    pub fn calling_it(mut self, name: Option<&str>) -> Self {
+        if let Some(name) = name {
+            (self.title, self.teacher.name) = (format!("What {name} does"), Some(name.to_owned()));
+        }
+        self
+    }
+
     /// Adds a command that is not there yet.
     pub fn note(&mut self, command: String) {
         if !self.commands.contains(&command) {
@@ -398,9 +419,17 @@ fn decisions(trace: &Trace) -> Result<u64, PipelineError> {
 }
 
 /// Heading of the report on a policy.
-fn title(teacher: &str) -> String {
-    let name = teacher.parse::<Spec>().map_or_else(|_| teacher.to_owned(), |spec| spec.name);
-    format!("What {name} does")
+fn title(scenario: Option<&dyn AnyScenario>, teacher: &str) -> String {
+    let name = |spec: Spec| {
+        let own = words(scenario).network(&spec).map(|network| network.noun.clone());
+        own.or(stem(&spec)).unwrap_or(spec.name)
+    };
+    format!("What {} does", teacher.parse().map_or_else(|_| teacher.to_owned(), name))
+}
+
+/// The name of a policy's file without its folder and its ending.
+fn stem(policy: &Spec) -> Option<String> {
+    Some(policy.file.as_ref()?.file_stem()?.to_string_lossy().into_owned())
 }
 
 /// What a reader must know of a teacher that is no network.

@@ -72,7 +72,7 @@ pub static POLICIES: &[PolicyDef<Preemption>] = &[
     )
     .is(|args| tiresias(args).map(|rule| of_episode::<Preemption, _>(rule, Tiresias::decide))),
     #[cfg(feature = "network")]
-    PolicyDef::new(scorer_or(BUILT_IN), |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::new(scorer_or(BUILT_IN, "preemption-net"), |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),
 ];
 

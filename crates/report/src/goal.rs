@@ -1,7 +1,9 @@
 //! Figures in words: how a scenario's figure is written, and what a comparison of it says.
 
+use crate::plain::Plain;
 use crate::words::{number, percent, tenths, time, time_unit};
 use sched_distill_core::figure::{Better, Compared, Figure};
+use sched_distill_judge::evaluator::Estimate;
 
 /// Writes a value of a figure, e.g. `62.3 s`.
 pub(crate) fn amount(figure: &Figure) -> fn(f64) -> String {
@@ -25,12 +27,57 @@ pub(crate) fn side_by_side(figure: &Figure, one_ms: f64) -> (f64, String) {
     }
 }
 
-/// Writes a comparison: with three decimals, since policies may differ by little.
+/// Writes a comparison: with three decimals, since policies may differ by little, and of shares in points with one.
 pub(crate) fn versus(figure: &Figure) -> fn(f64) -> String {
-    match figure.compared {
-        Compared::Ratio => |ratio| format!("{ratio:.3}"),
-        Compared::Difference => |difference| format!("{difference:+.3}").replace('-', "\u{2212}"),
+    match (figure.compared, figure.comparison_unit().1) {
+        (Compared::Ratio, _) => |ratio| format!("{ratio:.3}"),
+        (Compared::Difference, Some(_)) => {
+            |share| format!("{:+.1}\u{a0}points", 100.0 * share).replace('-', "\u{2212}")
+        }
+        (Compared::Difference, None) => |difference| format!("{difference:+.3}").replace('-', "\u{2212}"),
     }
+}
+
+/// Writes a comparison with its interval, with no more digits than that supports: `1.028 [1.007, 1.052]`, `−0.2 points [−0.5, +0.1]`.
+pub(crate) fn measured(figure: &Figure, e: &Estimate) -> String {
+    let value = measured_value(figure, e, e.value);
+    if e.is_exact() {
+        return value;
+    }
+    let bare = |end: f64| measured_value(figure, e, end).split('\u{a0}').next().unwrap_or_default().to_owned();
+    format!("{value} [{}, {}]", bare(e.low), bare(e.high))
+}
+
+/// Its interval alone: `[1.007, 1.052]`; empty for one of no width.
+pub(crate) fn whiskers(figure: &Figure, e: &Estimate) -> String {
+    let text = measured(figure, e);
+    text.find('[').map_or(String::new(), |at| text[at..].to_owned())
+}
+
+/// A difference in words: `0.2 points fewer jobs on time`, `as many jobs on time`; of what is no share, `a mean load higher by 3`.
+pub(crate) fn more_or_fewer(plain: Plain<'_>, figure: &Figure, e: &Estimate) -> String {
+    let amount = measured_value(figure, e, e.value);
+    let amount = amount.trim_start_matches(['+', '\u{2212}']);
+    let is_more = e.value > 0.0;
+    match plain.words.share(&figure.name) {
+        Some(counted) if !amount.contains(['1', '2', '3', '4', '5', '6', '7', '8', '9']) => {
+            format!("as many {counted}")
+        }
+        Some(counted) => format!("{amount} {} {counted}", if is_more { "more" } else { "fewer" }),
+        None => format!("a {} {} by {amount}", plain.figure(figure), if is_more { "higher" } else { "lower" }),
+    }
+}
+
+/// A number of a comparison with the digits that the comparison's interval supports.
+pub(crate) fn measured_value(figure: &Figure, e: &Estimate, value: f64) -> String {
+    let (factor, unit) = figure.comparison_unit();
+    let decimals = e.decimals(factor, if unit.is_some() { 1 } else { 3 });
+    let (value, unit) = (factor * value, unit.map_or(String::new(), |unit| format!("\u{a0}{unit}")));
+    let number = match figure.compared {
+        Compared::Ratio => format!("{value:.decimals$}"),
+        Compared::Difference => format!("{value:+.decimals$}").replace('-', "\u{2212}"),
+    };
+    number + &unit
 }
 
 /// What a comparison is: `ratio` or `difference`.

@@ -8,7 +8,7 @@ use super::{
     summary::{hardest_explained, most_important},
 };
 use sched_distill_core::figure::Compared;
-use sched_distill_judge::evaluator::hardest_choices;
+use sched_distill_judge::evaluator::{Estimate, hardest_choices};
 use serde::Serialize;
 
 /// The sentences, where there is evidence for them.
@@ -62,13 +62,21 @@ fn holds_up(run: &RunDir) -> Option<String> {
     if student.stalled > 0 {
         return Some(format!("The student stalled in {} of {} episodes.", student.stalled, verdict.episodes));
     }
-    let versus = |value: f64, whose: &str| match objective.compared {
-        Compared::Ratio => format!("{value:.2}\u{a0}× {whose}"),
-        Compared::Difference => format!("{} against {whose}", goal::versus(objective)(value)),
-    };
-    let teacher = versus(student.to_teacher?.value, "the teacher's");
-    let heuristic = student.to_heuristic.zip(verdict.heuristic.as_ref());
+    let (teacher, heuristic) = (student.to_teacher?, student.to_heuristic.zip(verdict.heuristic.as_ref()));
+    if objective.compared == Compared::Difference {
+        let plain = run.plain();
+        let than = goal::more_or_fewer(plain, objective, &teacher);
+        let beside = heuristic.map(|(e, h)| {
+            format!(", and {} than the best heuristic tried, {}", goal::more_or_fewer(plain, objective, &e), h.policy)
+        });
+        return Some(format!(
+            "As the scheduler, the student has {than} than the teacher{}.",
+            beside.unwrap_or_default()
+        ));
+    }
+    let times = |e: Estimate, whose: &str| format!("{:.2}\u{a0}× {whose}", e.value);
+    let teacher = times(teacher, "the teacher's");
     let heuristic = heuristic
-        .map(|(e, h)| format!(", and {}", versus(e.value, &format!("that of the best heuristic tried, {}", h.policy))));
+        .map(|(e, h)| format!(", and {}", times(e, &format!("that of the best heuristic tried, {}", h.policy))));
     Some(format!("As the scheduler, the student has a {noun} of {teacher}{}.", heuristic.unwrap_or_default()))
 }

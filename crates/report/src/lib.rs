@@ -148,15 +148,18 @@ pub fn write_report(run_dir: &Path, out: &Path) -> Result<ReportSummary, ReportE
 pub struct ReportParams {
     /// What the student must keep to take the teacher's place.
     pub gates: VerdictGates,
+    /// What the teacher is called on the page, for what the run directory calls it.
+    pub teacher_name: Option<String>,
 }
 
-/// The same with other gates than the default ones.
+/// The same with other gates than the default ones, and another name for the teacher.
 ///
 /// # Errors
 ///
 /// As of [`write_report`].
 pub fn write_report_with(run_dir: &Path, out: &Path, params: &ReportParams) -> Result<ReportSummary, ReportError> {
-    let run = RunDir::load(run_dir)?;
+    let mut run = RunDir::load(run_dir)?;
+    run.info = run.info.calling_it(params.teacher_name.as_deref());
     let report = page::compose(&run, params)?;
     output::write(&report, out)
 }

@@ -164,8 +164,7 @@ fn measured(run: &RunDir) -> Vec<String> {
         let head = format!("| workload | episodes | {} |\n| --- | ---: | ---: |", to_teacher(first));
         lines.extend([String::new(), head]);
         lines.extend(loops(run).map(|result| {
-            let said =
-                against_teacher(result).map_or_else(|why| why, |e| interval(&e, goal::versus(result.objective())));
+            let said = against_teacher(result).map_or_else(|why| why, |e| goal::measured(result.objective(), &e));
             format!("| {} | {} {} | {said} |", plain(&result.workload), result.episodes, plain(&result.split))
         }));
     }

@@ -1,6 +1,6 @@
 //! What a run directory holds (`docs/run-directory.md`), and reading it with errors that name the next step.
 
-use super::{ReportError, explanation_checks, plain::Plain, run_checks};
+use super::{ReportError, closest::is_rule, explanation_checks, plain::Plain, run_checks};
 use sched_distill_core::{
     level::FeatureSet,
     model::Student,
@@ -10,7 +10,7 @@ use sched_distill_core::{
 use sched_distill_explain::{Decisions, Explanation, WhatIf};
 use sched_distill_judge::{
     augment::Step,
-    evaluator::{Evaluation, Role, Schedule},
+    evaluator::{Estimate, Evaluation, FidelityRow, PolicyOutcome, Role, Schedule},
 };
 use sched_distill_learn::SizeFront;
 use sched_distill_pipeline::{Attacks, Compared, Latency, RUN_FORMAT, RunInfo};
@@ -22,6 +22,8 @@ use std::{
 
 /// The name under which the demo compares the augmented student.
 pub(super) const AUGMENTED: &str = "augmented";
+/// The same of the student without its edits.
+pub(super) const FITTED: &str = "fitted";
 
 /// The files of a run directory that a report draws from.
 pub(super) struct RunDir {
@@ -44,6 +46,8 @@ pub(super) struct RunDir {
     pub(super) front: Option<SizeFront>,
     /// The student as a search has changed it; `None` if none was measured beside it.
     pub(super) augmented: Option<Student>,
+    /// Whether a search has changed nothing.
+    pub(super) found_nothing: bool,
     /// How schedulers of the run can be gamed; `None` if none was attacked.
     pub(super) attacks: Option<Attacks>,
     /// What a search for edits tried; `None` if `distill augment` was not run.
@@ -90,21 +94,25 @@ impl RunDir {
         })?
         .unwrap_or_default();
         let own = |c: Compared| Compared { evaluation: with_brief_names(c.evaluation), ..c };
-        let compared = compared.into_iter().filter(|c| student.has_hash(&c.beside)).map(own).collect();
+        let compared: Vec<Compared> = compared.into_iter().filter(|c| student.has_hash(&c.beside)).map(own).collect();
         let front = optional(dir, set, "front.json", "distill front", run_checks::front)?;
         // A search of an earlier run may have left its files.
         let measured = evaluation.closed_loop.as_ref().is_some_and(|c| c.first(Role::Augmented).is_some());
-        let augmented = match dir.join("augmented") {
-            found if measured && found.join("student.json").is_file() => Some(found),
-            _ => None,
-        };
+        let searched = Some(dir.join("augmented")).filter(|found| found.join("student.json").is_file());
+        let found = searched.as_ref().map(|found| Student::load(&found.join("student.json")));
+        let found = found.transpose().map_err(|source| ReportError::Student { source: Box::new(source) })?;
+        let found = found.filter(|other| other.feature_set_hash == student.feature_set_hash);
+        // What schedules alike is no other student: the search has changed nothing, or the run's student is what it found.
+        let is_it = found.as_ref().is_some_and(|other| other.decides_as(&student));
+        let found_nothing = is_it && student.guards.is_empty() && student.patches.is_empty();
+        let augmented = found.filter(|_| measured && !is_it);
+        let of_search = searched.filter(|_| is_it || augmented.is_some());
         let steps =
-            optional(augmented.as_deref().unwrap_or(dir), set, "steps.json", "distill augment", |s: &Vec<Step>| {
+            optional(of_search.as_deref().unwrap_or(dir), set, "steps.json", "distill augment", |s: &Vec<Step>| {
                 run_checks::steps(s)
             })?;
-        let augmented = augmented.map(|found| Student::load(&found.join("student.json")));
-        let augmented = augmented.transpose().map_err(|source| ReportError::Student { source: Box::new(source) })?;
-        let augmented = augmented.filter(|other| other.feature_set_hash == student.feature_set_hash);
+        let evaluation = if found_nothing { without_augmented(evaluation) } else { evaluation };
+        let compared = compared.into_iter().filter(|c| !found_nothing || c.name != AUGMENTED).collect();
         let attacks: Option<Attacks> = optional(dir, set, "attacks.json", "distill attack --run", run_checks::attacks)?;
         let attacks = attacks.filter(|attacks| student.has_hash(&attacks.student));
         const EXPLAIN: &str = "distill explain";
@@ -123,6 +131,7 @@ impl RunDir {
             schedules,
             front,
             augmented,
+            found_nothing,
             steps,
             explanation,
             decisions,
@@ -134,6 +143,27 @@ impl RunDir {
     /// What levels, kinds and quantities are called in sentences.
     pub(super) fn plain(&self) -> Plain<'_> {
         Plain { words: &self.info.words, features: &self.student.feature_set }
+    }
+
+    /// Agreement, as sentences on what is done go by it. Where edits overrule the models of a level, what a rule on one feature is right
+    /// in is said of the student only as far as it makes the teacher's choices itself.
+    pub(super) fn told(&self) -> Vec<FidelityRow> {
+        let rows = &self.evaluation.fidelity;
+        let edited = |level: &str| self.student.guards.iter().any(|guard| guard.level == level);
+        let of_student = |row: &FidelityRow| {
+            rows.iter().find(|r| r.role == Role::Student && r.level == row.level && r.kind == row.kind).map(|r| r.top1)
+        };
+        let told = |row: &FidelityRow| {
+            let both = |a: f64, b: f64| (a + b - 1.0).max(0.0);
+            match of_student(row).filter(|_| is_rule(row) && edited(&row.level)) {
+                Some(student) => {
+                    let (low, value) = (both(row.top1.low, student.low), both(row.top1.value, student.value));
+                    FidelityRow { top1: Estimate { low, value, ..row.top1 }, ..row.clone() }
+                }
+                None => row.clone(),
+            }
+        };
+        rows.iter().map(told).collect()
     }
 
     /// A workload in a sentence: `where one giant job shares the cluster`, or by the name that it has in tables and charts,
@@ -150,6 +180,17 @@ impl RunDir {
         let pairs = name.split(',').all(|part| part.contains('='));
         format!("{} {name}", if pairs { "where" } else { "on" })
     }
+}
+
+/// The figures without those of the augmented student.
+fn without_augmented(mut evaluation: Evaluation) -> Evaluation {
+    for result in evaluation.closed_loop.iter_mut().chain(&mut evaluation.other_workloads) {
+        let is_one = |p: &PolicyOutcome| p.role == Role::Augmented;
+        let names: Vec<String> = result.policies.iter().filter(|p| is_one(p)).map(|p| p.policy.clone()).collect();
+        result.policies.retain(|p| !is_one(p));
+        result.comparisons.retain(|c| !names.contains(&c.policy) && !names.contains(&c.baseline));
+    }
+    evaluation
 }
 
 /// Brief names for all policies, unless two of them would then be the same.

@@ -6,7 +6,7 @@ use super::{
     first_screen::NAMED,
     goal,
     plain::capital,
-    run_dir::{AUGMENTED, RunDir},
+    run_dir::{AUGMENTED, FITTED, RunDir},
     svg::{BLUE, Chart, GREY, PURPLE},
     words::{count, interval, list, number, percent},
 };
@@ -221,6 +221,7 @@ fn spoken<'f>(found: &'f Found<'_>) -> &'f str {
     match &*found.name {
         OWN => "the student",
         AUGMENTED => "its augmented version",
+        FITTED => "the version without edits",
         name => name,
     }
 }

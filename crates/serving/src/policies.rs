@@ -66,7 +66,7 @@ pub static POLICIES: &[PolicyDef<Serving>] = &[
     )
     .is(|_| Ok(stateless(|seen| BestBatch.decide(seen)))),
     #[cfg(feature = "network")]
-    PolicyDef::new(scorer_or(BUILT_IN), |spec| open_scorer_or(spec, BUILT_IN)),
+    PolicyDef::new(scorer_or(BUILT_IN, "serving-net"), |spec| open_scorer_or(spec, BUILT_IN)),
     PolicyDef::student(),
 ];
 

@@ -6,9 +6,9 @@ use crate::{
     evaluator::Evaluation,
     model::{ScoreCandidates, Student},
     pipeline::{command_line, with_edge_cases},
+    report::RunVerdict,
 };
 use anyhow::Result;
-use std::path::Path;
 
 impl Demo<'_> {
     pub(super) fn summary(&self, student: &Student, evaluation: &Evaluation, output: &mut Output) -> Result<()> {
@@ -18,11 +18,23 @@ impl Demo<'_> {
         verdict::lines(evaluation).into_iter().try_for_each(|line| output.text(line))
     }
 
-    /// The three commands worth typing next, about the augmented student where that is the one to take.
-    pub(super) fn next_commands(&self, augmented: Option<&Path>, output: &mut Output) -> Result<()> {
-        let student = self.args.output.join("student.json");
-        let best = shown(augmented.unwrap_or(&student));
+    /// The three commands worth typing next, about what the verdict says to take: the student, another version of it, or a known rule.
+    pub(super) fn next_commands(&self, verdict: &RunVerdict, output: &mut Output) -> Result<()> {
         output.text("\nnext")?;
+        if let Some(rule) = &verdict.instead {
+            let simulate = ["simulate", "-p", rule, "-p", self.teacher, "-w", &self.args.workload, "-n", "200"];
+            let commands: [(&[&str], &str); 2] = [
+                (&simulate, "the rule beside the scheduler"),
+                (&["serve", "-p", rule, "--listen", SOCKET], "ask the rule for decisions in any language"),
+            ];
+            return self.commands(&commands, output);
+        }
+        let file = match verdict.take.as_deref() {
+            Some("augmented") => "augmented/student.json",
+            Some("fitted") => "fitted.json",
+            _ => "student.json",
+        };
+        let best = shown(&self.args.output.join(file));
         let policy = format!("student:{best}");
         let mut evaluate = vec!["evaluate", &best, "-t", self.teacher, "-n", "200"];
         let elsewhere = with_edge_cases(self.scenario, std::slice::from_ref(&self.args.workload)).is_ok();
@@ -32,8 +44,17 @@ impl Demo<'_> {
             (&evaluate, "where it holds up"),
             (&["serve", "-p", &policy, "--listen", SOCKET], "ask it for decisions in any language"),
         ];
-        commands.iter().try_for_each(|(words, what)| {
-            let command = command_line(words.iter().map(|&word| word.to_owned()));
+        self.commands(&commands, output)
+    }
+
+    fn commands(&self, all: &[(&[&str], &str)], output: &mut Output) -> Result<()> {
+        let words = |words: &[&str]| -> Vec<String> {
+            let scenario = ["--scenario", self.scenario.info().name].map(str::to_owned);
+            let needs_it = !words.iter().any(|word| word.ends_with(".json"));
+            words.iter().map(|&word| word.to_owned()).chain(scenario.into_iter().filter(|_| needs_it)).collect()
+        };
+        all.iter().try_for_each(|(command, what)| {
+            let command = command_line(words(command).into_iter());
             output.text(format!("  {command}        # {what}"))
         })
     }

@@ -330,6 +330,7 @@ fn info() -> RunInfo {
         ],
         teacher: TeacherInfo {
             id: "decima:model.pt,mode=sample".into(),
+            name: Some("decima".into()),
             files: vec![FileHash { path: "model.pt".into(), sha256: "3f".repeat(32) }],
         },
         workload: "tpch:executors=10,jobs=30".into(),

@@ -75,7 +75,11 @@ impl Case {
         })?;
         without_what_takes_time(dir.path())?;
         let gates = self.gates.iter().try_fold(VerdictGates::default(), |gates, gate| gates.with(gate))?;
-        let summary = write_report_with(dir.path(), &dir.path().join("report"), &ReportParams { gates })?;
+        let summary = write_report_with(
+            dir.path(),
+            &dir.path().join("report"),
+            &ReportParams { gates, ..ReportParams::default() },
+        )?;
         let html = fs::read_to_string(&summary.page)?;
         Ok((summary.verdict, section(&html, "first-screen")))
     }

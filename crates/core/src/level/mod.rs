@@ -13,7 +13,7 @@ mod words;
 pub use formula::{HOW_COLUMNS_ARE_FORMED, RatioKind};
 pub use phrase::{Phrases, base, capital, third_person, time_unit};
 pub use values::{Filler, Values};
-pub use words::{KindWords, LevelWords, QuantityWords, Words, pairs};
+pub use words::{KindWords, LevelWords, NetworkWords, QuantityWords, Words, pairs};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -174,6 +174,10 @@ pub fn third_person(words: &str) -> Option<String> {
 fn superlative(relation: &str) -> String {
     let ends = |word: &str| SUPERLATIVES.iter().find(|(more, _)| *more == word);
     let Some((more, most)) = relation.split(' ').find_map(ends) else { return relation.to_owned() };
+    // "a smaller share" becomes "the smallest share".
+    let relation = relation
+        .replace(&format!(" a {more}"), &format!(" {more}"))
+        .replace(&format!(" an {more}"), &format!(" {more}"));
     let words = relation.split(' ').map(|word| if word == *more { format!("the {most}") } else { word.to_owned() });
     words.collect::<Vec<_>>().join(" ")
 }
@@ -185,6 +189,7 @@ mod tests {
     #[test]
     fn superlatives_follow_from_comparatives() {
         assert_eq!(superlative("with less work left"), "with the least work left");
+        assert_eq!(superlative("that costs a smaller share"), "that costs the smallest share");
         assert_eq!(superlative("that freed the executors"), "that freed the executors");
     }
 

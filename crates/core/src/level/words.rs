@@ -1,6 +1,7 @@
 //! What things are called in plain sentences: data of a scenario, for who writes for readers and knows no scenario.
 
 use super::Filler;
+use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 
 /// Words for kinds, levels and quantities. What has none is called by its name.
@@ -16,12 +17,30 @@ pub struct Words {
     /// Policies as (name, what it does): `("fifo", "first come, first served")`.
     #[serde(default)]
     pub policies: Vec<(String, String)>,
+    /// Networks that come with the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<NetworkWords>,
     /// Edge cases as (name, what completes "where ..."): `("giant", "one giant job shares the cluster")`.
     #[serde(default)]
     pub edge_cases: Vec<(String, String)>,
     /// Figures as (name, what people call it): `("mean_jct_ms", "mean completion time")`.
     #[serde(default)]
     pub figures: Vec<(String, String)>,
+    /// Figures that are shares as (name, what there is more or less of): `("on_time", "jobs on time")`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<(String, String)>,
+}
+
+/// A network that comes with the program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkWords {
+    /// The policy that it is without a file: `scorer`.
+    pub policy: String,
+    /// Its own name: "serving-net". It names the policy, too.
+    pub name: String,
+    /// What it is, in a title: "the network for serving that comes with the program".
+    pub noun: String,
 }
 
 /// A kind of choice.
@@ -87,6 +106,13 @@ impl Words {
         find(&self.policies, name)
     }
 
+    /// What a policy is called as the network that comes with the program, by its spec; `None` if it is none.
+    #[must_use]
+    pub fn network(&self, policy: &Spec) -> Option<&NetworkWords> {
+        let own = |network: &&NetworkWords| [&network.policy, &network.name].contains(&&policy.name);
+        self.networks.iter().find(own).filter(|_| policy.file.is_none())
+    }
+
     /// When an edge case is met.
     #[must_use]
     pub fn edge_case(&self, name: &str) -> Option<&str> {
@@ -97,6 +123,12 @@ impl Words {
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<&str> {
         find(&self.figures, name)
+    }
+
+    /// What there is more or less of where a share is larger or smaller.
+    #[must_use]
+    pub fn share(&self, figure: &str) -> Option<&str> {
+        find(&self.shares, figure)
     }
 
     /// Those of a kind.
@@ -120,6 +152,15 @@ fn find<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
 #[must_use]
 pub fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
     all.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned())).collect()
+}
+
+impl NetworkWords {
+    /// From the policy that it is without a file, its own name, and what it is.
+    #[must_use]
+    pub fn new(policy: &str, name: &str, noun: &str) -> Self {
+        let [policy, name, noun] = [policy, name, noun].map(str::to_owned);
+        Self { policy, name, noun }
+    }
 }
 
 impl KindWords {

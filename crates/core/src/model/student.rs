@@ -182,6 +182,13 @@ pub struct Student {
 }
 
 impl Student {
+    /// Whether it and another one are the same policy, wherever they come from: they have the same models and guards.
+    #[must_use]
+    pub fn decides_as(&self, other: &Self) -> bool {
+        let policy = |s: &Self| (s.feature_set_hash.clone(), s.structure, s.abstains);
+        policy(self) == policy(other) && self.levels == other.levels && self.guards == other.guards
+    }
+
     /// A hierarchical student of the current format version.
     #[must_use]
     pub fn new(feature_set: FeatureSet, abstains: bool, levels: Vec<LevelModels>, provenance: Provenance) -> Self {

@@ -121,19 +121,39 @@ pub struct PolicyInfo {
     pub meaning: &'static str,
     /// The checkpoint that it stands for without a file, if one comes with the program.
     pub built_in: Option<&'static [u8]>,
+    /// Another name for the policy with that checkpoint.
+    pub own_name: Option<&'static str>,
 }
 
 impl PolicyInfo {
     /// A policy that goes by the name that its usage begins with, without a checkpoint of its own.
     #[must_use]
     pub const fn new(sort: Sort, usage: &'static str, meaning: &'static str) -> Self {
-        Self { name: name_of(usage), sort, usage, meaning, built_in: None }
+        Self { name: name_of(usage), sort, usage, meaning, built_in: None, own_name: None }
     }
 
     /// The same with a checkpoint that comes with the program.
     #[must_use]
     pub const fn with_built_in(self, checkpoint: &'static [u8]) -> Self {
         Self { built_in: Some(checkpoint), ..self }
+    }
+
+    /// The same with another name for what it is without a file.
+    #[must_use]
+    pub const fn called(self, name: &'static str) -> Self {
+        Self { own_name: Some(name), ..self }
+    }
+
+    /// What users may call it.
+    #[must_use]
+    pub fn names(&self) -> [Option<&'static str>; 2] {
+        [Some(self.name), self.own_name]
+    }
+
+    /// Whether a policy that users write is this one.
+    #[must_use]
+    pub fn is(&self, spec: &Spec) -> bool {
+        spec.name == self.name || (spec.file.is_none() && self.own_name == Some(&spec.name))
     }
 }
 

@@ -68,7 +68,7 @@ impl<S: Scenario> Written<S> {
 ///
 /// An unknown name or parameter, or a file that cannot be used.
 pub fn open<S: Scenario>(spec: &Spec, table: &[PolicyDef<S>]) -> Result<Box<dyn Policy<S>>, PolicyError> {
-    match table.iter().find(|def| def.info.name == spec.name).map(|def| &def.open) {
+    match table.iter().find(|def| def.info.is(spec)).map(|def| &def.open) {
         Some(Open::Rule(rule)) => {
             spec.refuse_file()?;
             let mut args = spec.args();

@@ -3,7 +3,7 @@
 use super::{amount::Amount, job::Job, stage::Stage};
 use sched_distill_core::{
     feature::Level as _,
-    level::{KindWords, Words, pairs},
+    level::{KindWords, NetworkWords, Words, pairs},
 };
 
 /// Words for the kinds, levels and quantities of the `dag` scenario.
@@ -28,6 +28,7 @@ pub fn words() -> Words {
             ("sjf-cp", "least work left first, its longest chain first"),
             ("srpt-fair", "least work left first, up to a fair share each"),
         ]),
+        networks: vec![NetworkWords::new("decima", "decima", "the network after Decima that comes with the program")],
         edge_cases: pairs(&[
             ("giant", "one giant job shares the cluster"),
             ("bursts", "jobs arrive in bursts of ten"),
@@ -39,6 +40,7 @@ pub fn words() -> Words {
             ("mix", "small, large, wide and chained jobs mix"),
         ]),
         figures: pairs(&[("mean_jct_ms", "mean completion time")]),
+        shares: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{amount::Amount, class::Class, job::Job};
 use sched_distill_core::{
     feature::Level as _,
-    level::{KindWords, Words, pairs},
+    level::{KindWords, NetworkWords, Words, pairs},
 };
 
 /// Words for the kinds, levels and quantities of the `deadlines` scenario.
@@ -28,6 +28,11 @@ pub fn words() -> Words {
             ("hpa", "first come, first served, and more cores for who uses all it has"),
             ("vpa", "first come, first served, with a little more cores than earlier jobs used"),
         ]),
+        networks: vec![NetworkWords::new(
+            "scorer",
+            "deadlines-net",
+            "the network for deadlines that comes with the program",
+        )],
         edge_cases: pairs(&[
             ("burst", "all jobs arrive at once"),
             ("giant", "one giant job shares the cluster"),
@@ -35,5 +40,6 @@ pub fn words() -> Words {
             ("misdeclared", "half of the users declare twice their iterations"),
         ]),
         figures: pairs(&[("on_time", "share of jobs on time")]),
+        shares: pairs(&[("on_time", "jobs on time")]),
     }
 }

@@ -127,7 +127,9 @@ impl ClosedLoop {
     #[must_use]
     pub fn with_student(&self, student: PolicyOutcome, seed: u64) -> Self {
         let stays = |name: &str| {
-            self.policies.iter().any(|p| p.policy == name && !matches!(p.role, Role::Student | Role::Augmented))
+            self.policies
+                .iter()
+                .any(|p| p.policy == name && !matches!(p.role, Role::Student | Role::Augmented | Role::Fitted))
         };
         let objective = self.objective();
         let mut comparisons: Vec<PairedFigures> = self.comparisons.clone();

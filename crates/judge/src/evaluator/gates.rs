@@ -148,6 +148,20 @@ impl Judgement<'_> {
         self.checked.iter().find(|c| c.gate == gate)
     }
 
+    /// The known rule to use instead of the student: where the teacher is that rule and the student is not surely better, or where the
+    /// student is worse than the rule and the rule itself keeps to the teacher's limit.
+    #[must_use]
+    pub fn rule_instead<'v>(&self, verdict: &Verdict<'v>, objective: &Figure) -> Option<&'v str> {
+        let rule = verdict.heuristic.as_ref()?;
+        let surely_better =
+            verdict.student.to_heuristic.is_some_and(|e| objective.favours(e.low) && objective.favours(e.high));
+        let limit = self.of(Gate::Teacher)?.limit;
+        let keeps = rule.to_teacher.is_some_and(|e| objective.passes(worse_end(&e, objective), limit));
+        let is_worse = keeps && self.of(Gate::Heuristic).is_some_and(|checked| !checked.kept);
+        let may = rule.stalled == 0 && !surely_better && (verdict.is_rule.is_some() || is_worse);
+        may.then_some(rule.policy)
+    }
+
     /// Whether the student may take the teacher's place on the usual workload: all gates about it were checked against the
     /// teacher and kept.
     #[must_use]

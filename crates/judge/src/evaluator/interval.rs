@@ -27,6 +27,24 @@ pub fn bootstrap(n: usize, seed: u64, statistic: impl Fn(&[u32]) -> f64) -> Esti
     Estimate { value, low, high }
 }
 
+impl Estimate {
+    /// Decimals with which it is written after a factor: as many as two digits of half of its interval need, and `most` at most.
+    ///
+    /// ```
+    /// use sched_distill_judge::evaluator::Estimate;
+    /// let of = |low, high| Estimate { value: 1.0, low, high }.decimals(1.0, 3);
+    /// assert_eq!([of(0.98, 1.02), of(0.8, 1.3), of(1.0, 1.0), of(0.0, 40.0)], [3, 2, 3, 0]);
+    /// ```
+    #[must_use]
+    pub fn decimals(&self, factor: f64, most: usize) -> usize {
+        let half = factor * (self.high - self.low) / 2.0;
+        match half > 0.0 && half.is_finite() {
+            true => (1.0 - half.log10().floor()).clamp(0.0, most as f64) as usize,
+            false => most,
+        }
+    }
+}
+
 /// The 2.5 % and 97.5 % quantiles of the finite values, if there are any. Sorts the list.
 pub fn percentile_interval(draws: &mut Vec<f64>) -> Option<(f64, f64)> {
     draws.retain(|d| d.is_finite());

@@ -33,4 +33,4 @@ pub use report::{
 };
 pub use scorer::{Scorer, best_single_features};
 pub use timing::{TimedLine, timed_line};
-pub use verdict::{Place, Standing, Verdict};
+pub use verdict::{KnownRule, Place, Standing, Verdict};

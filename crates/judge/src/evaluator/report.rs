@@ -37,6 +37,8 @@ pub enum Role {
     Student,
     /// The student with guards, patches and numbers that a search found.
     Augmented,
+    /// The student as it was fitted, beside one whose edits a search found.
+    Fitted,
     /// Another model of a student's file, which does not schedule.
     Surrogate,
     /// A rule with a name.
@@ -53,6 +55,7 @@ impl Role {
             Self::Teacher => "teacher",
             Self::Student => "student",
             Self::Augmented => "augmented",
+            Self::Fitted => "fitted",
             Self::Surrogate => "surrogate",
             Self::Heuristic => "heuristic",
             Self::Baseline => "baseline",

@@ -2,6 +2,7 @@
 //! where does it do worst?
 
 use super::{ClosedLoop, Estimate, Evaluation, PolicyOutcome, Role, closed_loop::paired};
+use sched_distill_core::level::ALL_KINDS;
 
 /// What a closed loop says of a student.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,8 +13,12 @@ pub struct Verdict<'a> {
     pub student: Standing<'a>,
     /// The augmented student, where one took part.
     pub augmented: Option<Standing<'a>>,
+    /// The student without its edits, where that took part.
+    pub fitted: Option<Standing<'a>>,
     /// The heuristic that does best on the usual workload, against the teacher; `None` if none took part or all stalled.
     pub heuristic: Option<Standing<'a>>,
+    /// The heuristic that the teacher is, to all that was measured: it makes its choices and does as well. It is the best one.
+    pub is_rule: Option<KnownRule<'a>>,
     /// Other workloads, the one on which the student does worst against the teacher first. Where the teacher alone stalls, the
     /// student is no worse, and where no job arrived neither is: such a workload is left out.
     pub elsewhere: Vec<Place<'a>>,
@@ -22,6 +27,20 @@ pub struct Verdict<'a> {
     /// How many episodes of the usual workload there were.
     pub episodes: usize,
 }
+
+/// A heuristic that a teacher is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnownRule<'a> {
+    /// The heuristic.
+    pub policy: &'a str,
+    /// At the level where known rules make the teacher's choices least often, the share of choices in which the closest one does.
+    pub agreement: f64,
+}
+
+/// Share of the choices of every level that known rules must make as the teacher does for it to be one.
+const SAME_CHOICES: f64 = 0.99;
+/// How far a heuristic's figure may be from the teacher's, both ends of the interval, for them to be the same.
+const SAME_FIGURE: f64 = 0.01;
 
 /// How a policy does on the usual workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +83,13 @@ impl Evaluation {
             to_teacher: closed_loop.objective_of(&policy.policy, &teacher.policy),
             to_heuristic: best.and_then(|best| closed_loop.objective_of(&policy.policy, &best.policy)),
         };
+        let same = |e: Estimate| {
+            let neutral = objective.neutral();
+            (e.low - neutral).abs() <= SAME_FIGURE && (e.high - neutral).abs() <= SAME_FIGURE
+        };
+        let as_good = best.filter(|best| closed_loop.objective_of(&best.policy, &teacher.policy).is_some_and(same));
+        let is_rule = as_good.zip(self.closest_rules()).filter(|(_, agreement)| *agreement >= SAME_CHOICES);
+        let is_rule = is_rule.map(|(best, agreement)| KnownRule { policy: &best.policy, agreement });
         let mut elsewhere: Vec<Place<'a>> = self
             .other_workloads
             .iter()
@@ -80,11 +106,28 @@ impl Evaluation {
             teacher: &teacher.policy,
             student: standing(student),
             augmented: closed_loop.first(Role::Augmented).map(standing),
+            fitted: closed_loop.first(Role::Fitted).map(standing),
             heuristic: best.map(standing).filter(|best| best.to_teacher.is_some()),
+            is_rule,
             elsewhere,
             teacher_finishes: teacher.stalled == 0,
             episodes: closed_loop.episodes,
         })
+    }
+}
+
+impl Evaluation {
+    /// The share of the choices of a level, of all kinds, in which the closest known rule makes the teacher's, at the level where that is
+    /// least; `None` without such figures, or with a level that has no rule.
+    fn closest_rules(&self) -> Option<f64> {
+        let mut levels: Vec<&str> = self.fidelity.iter().map(|row| row.level.as_str()).collect();
+        levels.dedup();
+        let of_level = |level: &&str| {
+            let rows = self.fidelity.iter().filter(|row| row.level == **level && row.role == Role::Heuristic);
+            rows.filter(|row| row.kind == ALL_KINDS).map(|row| row.top1.value).reduce(f64::max)
+        };
+        let closest: Option<Vec<f64>> = levels.iter().map(of_level).collect();
+        closest?.into_iter().reduce(f64::min)
     }
 }
 

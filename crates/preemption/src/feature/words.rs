@@ -3,7 +3,7 @@
 use super::{job::Job, victim::Victim};
 use sched_distill_core::{
     feature::Level as _,
-    level::{KindWords, Words, pairs},
+    level::{KindWords, NetworkWords, Words, pairs},
 };
 
 /// Words for the kinds, levels and quantities of the `preemption` scenario.
@@ -29,6 +29,11 @@ pub fn words() -> Words {
             ("lucid-like", "the least GPU time first, as a small tree predicts it, and nobody is suspended"),
             ("tiresias", "the rules of Tiresias' simulator"),
         ]),
+        networks: vec![NetworkWords::new(
+            "scorer",
+            "preemption-net",
+            "the network for preemption that comes with the program",
+        )],
         edge_cases: pairs(&[
             ("burst", "all jobs arrive at once"),
             ("wide", "one job in ten wants all GPUs"),
@@ -36,5 +41,6 @@ pub fn words() -> Words {
             ("understated", "half of the users understate"),
         ]),
         figures: pairs(&[("waiting_ms", "mean waiting of jobs")]),
+        shares: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     words::{count, number},
 };
 use sched_distill_core::figure::{Compared, Figure};
-use sched_distill_judge::evaluator::{FidelityRow, Gate, Role, Verdict, VerdictGates, hardest_choices};
+use sched_distill_judge::evaluator::{FidelityRow, Gate, Judgement, Role, Verdict, VerdictGates, hardest_choices};
 use serde::Serialize;
 
 /// Terms, leaves and coefficients that a person still reads: as many lines as fit on a page.
@@ -29,7 +29,7 @@ pub(super) struct Card {
 /// The four, also those that were not measured.
 pub(super) fn cards(
     run: &RunDir,
-    verdict: Option<&Verdict<'_>>,
+    verdict: Option<(&Verdict<'_>, &Judgement<'_>)>,
     gates: &VerdictGates,
     objective: &Figure,
 ) -> Vec<Card> {
@@ -43,40 +43,52 @@ fn agreement(rows: &[FidelityRow]) -> Card {
     let Some((student, rule)) = hardest_choices(rows) else {
         return Card { value: "–".into(), label, word: "not measured".into(), augmented: None, good: None, anchor };
     };
-    Card {
-        value: format!("{:.0}\u{a0}%", 100.0 * student.top1.value),
-        label,
-        word: rule.map_or_else(
-            || "no other rule was measured".to_owned(),
-            |rule| format!("good: more than the best known rule, {:.0}\u{a0}%", 100.0 * rule.top1.value),
-        ),
-        augmented: None,
-        good: rule.map(|rule| student.top1.low > rule.top1.value),
-        anchor,
-    }
+    let known = |rule: &FidelityRow| format!("the best known rule, {:.0}\u{a0}%", 100.0 * rule.top1.value);
+    let (word, good) = match rule {
+        None => ("no other rule was measured".to_owned(), None),
+        Some(rule) if student.top1.low > rule.top1.value => (format!("good: more than {}", known(rule)), Some(true)),
+        // Where a known rule decides so too, the figure speaks for neither.
+        Some(rule) if student.top1.high >= rule.top1.value => (format!("not more than {}", known(rule)), None),
+        Some(rule) => (format!("less than {}", known(rule)), Some(false)),
+    };
+    Card { value: format!("{:.0}\u{a0}%", 100.0 * student.top1.value), label, word, augmented: None, good, anchor }
 }
 
-fn schedule(plain: Plain<'_>, verdict: Option<&Verdict<'_>>, gates: &VerdictGates, objective: &Figure) -> Card {
+/// Good is what keeps the gate: the whole interval.
+fn schedule(
+    plain: Plain<'_>,
+    found: Option<(&Verdict<'_>, &Judgement<'_>)>,
+    gates: &VerdictGates,
+    objective: &Figure,
+) -> Card {
     let label = match objective.compared {
         Compared::Ratio => format!("{}, times the teacher's", plain.figure(objective)),
         Compared::Difference => format!("{}, against the teacher's", plain.figure(objective)),
     };
     let limit = gates.limit(Gate::Teacher, objective);
+    let (verdict, judgement) = found.unzip();
     let found = verdict.and_then(|v| v.student.to_teacher);
     let stalls = verdict.is_some_and(|v| v.student.stalled > 0);
+    let kept = judgement.and_then(|judgement| judgement.of(Gate::Teacher)).map(|checked| checked.kept);
     Card {
         value: match found {
-            Some(e) => goal::versus(objective)(e.value),
+            Some(e) => goal::measured_value(objective, &e, e.value),
             None if stalls => "stalls".to_owned(),
             None => "–".to_owned(),
         },
         label,
         word: match found {
             None if !stalls => "not measured".to_owned(),
-            _ => format!("good: {} {}", goal::bound(objective), goal::versus(objective)(limit)),
+            None => format!("good: {} {}", goal::bound(objective), goal::versus(objective)(limit)),
+            Some(e) => {
+                let whiskers = goal::whiskers(objective, &e);
+                format!("{whiskers}; good: all of it {} {}", goal::bound(objective), goal::versus(objective)(limit))
+            }
         },
-        augmented: verdict.and_then(|v| v.augmented.as_ref()?.to_teacher).map(|e| goal::versus(objective)(e.value)),
-        good: found.map(|e| objective.passes(e.value, limit)).or(stalls.then_some(false)),
+        augmented: verdict
+            .and_then(|v| v.augmented.as_ref()?.to_teacher)
+            .map(|e| goal::measured_value(objective, &e, e.value)),
+        good: kept.or(stalls.then_some(false)),
         anchor: "holds-up",
     }
 }

@@ -10,9 +10,8 @@ use super::{
     ReportError,
     glossary::{Part, explained},
     goal,
-    run_dir::{AUGMENTED, RunDir},
+    run_dir::{AUGMENTED, FITTED, RunDir},
     svg::Chart,
-    words::interval,
 };
 use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_judge::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
@@ -55,6 +54,8 @@ pub struct RunVerdict {
     pub advice: Option<String>,
     /// The name of that student; `None` where it is the run's own, or none is to be taken.
     pub take: Option<String>,
+    /// The known rule to use instead of any student, if that is the verdict.
+    pub instead: Option<String>,
     /// Names of gates that were not kept, or not put to the test.
     pub missed: Vec<&'static str>,
 }
@@ -73,10 +74,16 @@ pub(super) fn section(
     let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
     let judgement = found.as_ref().map(|v| v.judge(gates, objective));
     let said = sentences(run, found.as_ref().zip(judgement.as_ref()), objective);
+    let rule = found.as_ref().zip(judgement.as_ref()).and_then(|(v, j)| j.rule_instead(v, objective));
+    let other = |advice: &(String, Option<String>)| advice.1.is_some();
+    // A rule that does as well leaves no student to take, unless another one is better than the rule.
+    let advice = advice.filter(|advice| rule.is_none() || other(advice));
+    let instead = rule.filter(|_| !advice.as_ref().is_some_and(other)).map(str::to_owned);
     let (advice, take) = advice.unzip();
     let text = said.into_iter().chain(advice.clone()).collect::<Vec<_>>().join(" ");
     let ruling = match &judgement {
         None => "open",
+        Some(_) if instead.is_some() => "no",
         Some(j) if j.replaces() && j.barred.is_empty() => "yes",
         Some(j) if j.replaces() => "partly",
         Some(_) => "no",
@@ -84,6 +91,7 @@ pub(super) fn section(
     let rules_hint = match take.as_ref().and_then(Option::as_deref) {
         None => "all else being equal".to_owned(),
         Some(AUGMENTED) => "all else being equal, before the edits of the augmented version".to_owned(),
+        Some(FITTED) => "all else being equal, after the edits".to_owned(),
         Some(other) => format!("all else being equal; of this student, not of {other}"),
     };
     let kept = |gate| judgement.as_ref().and_then(|j| j.of(gate)).is_some_and(|c: &Checked| c.kept);
@@ -93,6 +101,7 @@ pub(super) fn section(
         text: text.clone(),
         advice,
         take: take.flatten(),
+        instead,
     };
     let section = Section {
         ruling,
@@ -102,7 +111,7 @@ pub(super) fn section(
         hint: goal::hint(objective),
         rules: rules::rules(run).iter().map(|rule| explained(rule)).collect(),
         rules_hint,
-        figures: figures::cards(run, found.as_ref(), gates, objective),
+        figures: figures::cards(run, found.as_ref().zip(judgement.as_ref()), gates, objective),
     };
     Ok((section, verdict))
 }
@@ -130,7 +139,7 @@ fn gate_rows(
                 0 => format!("so in all {} episodes", v.episodes),
                 n => format!("not so in {n} of {} episodes", v.episodes),
             },
-            (_, Some(c), _) => c.found.map_or_else(|| "it stalls".to_owned(), |e| interval(&e, write)),
+            (_, Some(c), _) => c.found.map_or_else(|| "it stalls".to_owned(), |e| goal::measured(objective, &e)),
             (_, None, _) => "not measured".to_owned(),
         };
         GateRow { name: gate.name(), kept: checked.map(|c| c.kept), text: format!("{allowed}: {came_of_it}") }

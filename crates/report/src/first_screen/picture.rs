@@ -23,10 +23,11 @@ pub(super) fn chart(run: &RunDir, verdict: &Verdict<'_>, objective: &Figure) -> 
     let worst = verdict.worst().and_then(|w| run.evaluation.other_workloads.iter().find(|c| c.workload == w.workload));
     let plain = run.plain();
     let mut shown: Vec<(String, &str, Colour)> = vec![
-        (format!("teacher: {}", verdict.teacher), verdict.teacher, ORANGE),
+        (format!("teacher: {}", run.info.teacher_name()), verdict.teacher, ORANGE),
         ("student".to_owned(), verdict.student.policy, BLUE),
     ];
     shown.extend(verdict.augmented.as_ref().map(|a| ("student, augmented".to_owned(), a.policy, PURPLE)));
+    shown.extend(verdict.fitted.as_ref().map(|f| ("student, without edits".to_owned(), f.policy, PURPLE)));
     let best = verdict.heuristic.as_ref().map(|h| h.policy);
     shown.extend(best.map(|best| (format!("best heuristic: {best}"), best, GREEN)));
     let yardstick = usual.first(Role::Heuristic).map(|p| p.policy.as_str()).filter(|&p| Some(p) != best);

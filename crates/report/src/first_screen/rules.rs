@@ -1,21 +1,28 @@
 //! What the policy does, in at most five rules that need no figures.
 
 use crate::{
+    plain::capital,
     run_dir::RunDir,
     summary::{Detail, MOSTLY, NEARLY, habits, hardest_explained},
 };
 
 /// Rules at most.
 const MOST: usize = 5;
+/// Guards that are put in words there.
+const GUARDS: usize = 2;
 
 /// The rules, level by level in the order in which a decision is made.
 pub(super) fn rules(run: &RunDir) -> Vec<String> {
-    let (rows, plain) = (&run.evaluation.fidelity, run.plain());
+    let (told, plain) = (run.told(), run.plain());
+    let rows = &told[..];
     let mut said: Vec<String> = Vec::new();
-    let edits = run.student.guards.len();
-    if edits > 0 {
-        let guards = if edits == 1 { "One guard comes".to_owned() } else { format!("{edits} guards come") };
-        said.push(format!("{guards} before all else: see the augmented policy."));
+    // What comes before the models, and overrules them.
+    let guards = &run.student.guards;
+    said.extend(guards.iter().take(GUARDS).map(|guard| format!("{}.", capital(&plain.guard(guard)))));
+    match guards.len().saturating_sub(GUARDS) {
+        0 => {}
+        1 => said.push("One more guard comes before all else: see the augmented policy.".to_owned()),
+        more => said.push(format!("{more} more guards come before all else: see the augmented policy.")),
     }
     let of_levels = |least: f64, common_kinds: bool| -> Vec<String> {
         let levels = run.explanation.iter().flat_map(|e| &e.levels);

@@ -2,13 +2,11 @@
 
 use crate::{
     goal,
+    plain::capital,
     run_dir::RunDir,
-    words::{interval, list},
+    words::{list, percent},
 };
-use sched_distill_core::{
-    figure::{Compared, Figure},
-    spec::brief,
-};
+use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_judge::evaluator::{Estimate, Gate, Judgement, Place, Standing, Verdict};
 
 /// Workloads that are named where the student must not be used.
@@ -20,14 +18,13 @@ pub(crate) fn sentences(
     found: Option<(&Verdict<'_>, &Judgement<'_>)>,
     objective: &Figure,
 ) -> Vec<String> {
+    let teacher = run.info.teacher_name();
     let Some((verdict, judgement)) = found else {
-        return vec![format!(
-            "Not tried as a scheduler: whether the student may replace {} is open.",
-            brief(&run.info.teacher.id)
-        )];
+        return vec![format!("Not tried as a scheduler: whether the student may replace {teacher} is open.")];
     };
-    let said = Said { run, verdict, judgement, objective };
-    [said.usual()].into_iter().chain(said.augmented()).chain(said.elsewhere()).collect()
+    let said = Said { run, verdict, judgement, objective, teacher };
+    let of_student = [said.usual()].into_iter().chain(said.rule_aside()).chain(said.augmented());
+    of_student.chain(said.elsewhere()).collect()
 }
 
 struct Said<'a> {
@@ -35,14 +32,14 @@ struct Said<'a> {
     verdict: &'a Verdict<'a>,
     judgement: &'a Judgement<'a>,
     objective: &'a Figure,
+    teacher: String,
 }
 
 impl Said<'_> {
     /// On the usual workload.
     fn usual(&self) -> String {
-        let Self { verdict, objective, .. } = self;
-        let (teacher, student) = (verdict.teacher, &verdict.student);
-        let noun = self.run.plain().figure(objective);
+        let Self { verdict, objective, teacher, .. } = self;
+        let student = &verdict.student;
         if student.stalled > 0 {
             return format!(
                 "The student does not replace {teacher}: it stalled in {} of {} episodes, where jobs never end.",
@@ -52,12 +49,23 @@ impl Said<'_> {
         let Some(e) = student.to_teacher else {
             return format!("The student cannot be measured against {teacher}, which stalled.");
         };
+        if let Some(rule) = self.judgement.rule_instead(verdict, objective).and(verdict.is_rule) {
+            let is_as_good = verdict.heuristic.as_ref().and_then(|h| h.to_teacher);
+            let as_good = is_as_good.map_or(String::new(), |e| format!(": {}", self.compared(&e)));
+            return format!(
+                "{} is a known rule, {}: known rules make its choices in {}, and this one schedules as well{as_good}. Use the rule; \
+                 no student is needed.",
+                capital(teacher),
+                self.policy(rule.policy),
+                percent(rule.agreement)
+            );
+        }
         let kept = |gate| self.judgement.of(gate).is_none_or(|checked| checked.kept);
         if !kept(Gate::Teacher) {
             let limit = self.judgement.of(Gate::Teacher).map_or(objective.neutral(), |c| c.limit);
             let passes = objective.passes(e.value, limit);
-            let (limit, whiskers) = (goal::versus(objective)(limit), self.whiskers(&e));
-            let measured = format!("its {noun} is {}", self.times(e, "that of the teacher"));
+            let (limit, whiskers) = (goal::versus(objective)(limit), goal::whiskers(objective, &e));
+            let measured = self.its(&e, "that of the teacher");
             return match passes {
                 false => {
                     format!("The student does not replace {teacher}: {measured} {whiskers}, and the limit is {limit}.")
@@ -74,20 +82,45 @@ impl Said<'_> {
         {
             let name = self.policy(h.policy);
             return format!(
-                "The student need not replace {teacher}: a known heuristic, {name}, does it as well or better; against it the \
-                 student's {noun} is {}.",
-                self.times(e, "as much")
+                "The student need not replace {teacher}: a known heuristic, {name}, does it as well or better; against it {}.",
+                match self.objective.compared {
+                    Compared::Ratio => format!("the student's {} is {:.3}\u{a0}× as much", self.noun(), e.value),
+                    Compared::Difference => format!("the student has {}", self.more_or_fewer(&e)),
+                }
             );
         }
         let beside = heuristic.map(|(h, e)| format!(", {} {}", self.beside(&e), self.policy(h.policy)));
         // Where it must not be used elsewhere, the first sentence must not read as a plain yes.
         let subject =
             if self.judgement.barred.is_empty() { "The student" } else { "On the usual workload the student" };
-        format!("{subject} replaces {teacher} {} its {noun}{}.", self.at(e), beside.unwrap_or_default())
+        format!("{subject} replaces {teacher} {}{}.", self.at(&e), beside.unwrap_or_default())
     }
 
-    /// What edits come to, where they were measured.
+    /// That the teacher is a known rule, where the student is better than both.
+    fn rule_aside(&self) -> Option<String> {
+        let rule =
+            self.verdict.is_rule.filter(|_| self.judgement.rule_instead(self.verdict, self.objective).is_none())?;
+        let known = format!("known rules make its choices in {}", percent(rule.agreement));
+        Some(format!("{} itself is a known rule, {}: {known}.", capital(&self.teacher), self.policy(rule.policy)))
+    }
+
+    /// What edits come to, where they were measured, or that none were found.
     fn augmented(&self) -> Option<String> {
+        if self.run.found_nothing {
+            return Some("The search for a better schedule found nothing.".to_owned());
+        }
+        if let Some(fitted) = self.verdict.fitted.as_ref().and_then(|fitted| fitted.to_teacher) {
+            let whiskers = goal::whiskers(self.objective, &fitted);
+            return Some(match self.objective.compared {
+                Compared::Ratio => {
+                    format!("Without the edits that a search found it would be at {} {whiskers}.", self.short(&fitted))
+                }
+                Compared::Difference => format!(
+                    "Without the edits that a search found it would have {} {whiskers}.",
+                    self.more_or_fewer(&fitted)
+                ),
+            });
+        }
         let Standing { to_teacher, stalled, .. } = self.verdict.augmented.as_ref()?;
         if *stalled > 0 {
             return Some(format!("Its augmented version stalled in {stalled} of {} episodes.", self.verdict.episodes));
@@ -95,7 +128,7 @@ impl Said<'_> {
         let e = (*to_teacher)?;
         let surely = self.objective.favours(e.low) && self.objective.favours(e.high);
         let than = if surely { "is better than the teacher" } else { "is not surely better than the teacher" };
-        Some(format!("Its augmented version {than}: {} {}.", self.short(e), self.whiskers(&e)))
+        Some(format!("Its augmented version {than}: {} {}.", self.short(&e), goal::whiskers(self.objective, &e)))
     }
 
     /// On other workloads: where it must not be used, else how it does at worst.
@@ -105,7 +138,7 @@ impl Said<'_> {
             return vec!["No other workload was tried.".to_owned()];
         };
         let place = |p: &Place<'_>| {
-            let found = p.to_teacher.map_or_else(|| "it strands the cluster".to_owned(), |e| self.short(e));
+            let found = p.to_teacher.map_or_else(|| "it strands the cluster".to_owned(), |e| self.short(&e));
             format!("{}: {found}", self.run.workload(p.workload))
         };
         let tried = verdict.elsewhere.len();
@@ -133,34 +166,48 @@ impl Said<'_> {
         }
     }
 
-    /// `at 1.02 ×`, of a difference `with a difference of −0.02 in`.
-    fn at(&self, e: Estimate) -> String {
+    /// What is judged, as people call it.
+    fn noun(&self) -> String {
+        self.run.plain().figure(self.objective)
+    }
+
+    /// `at 1.02 × its mean completion time`; of a share, `with 0.2 points fewer jobs on time`.
+    fn at(&self, e: &Estimate) -> String {
         match self.objective.compared {
-            Compared::Ratio => format!("at {}", self.short(e)),
-            Compared::Difference => format!("with a difference of {} in", self.short(e)),
+            Compared::Ratio => format!("at {} its {}", self.short(e), self.noun()),
+            Compared::Difference => format!("with {}", self.more_or_fewer(e)),
         }
     }
 
-    fn short(&self, e: Estimate) -> String {
+    /// `1.02 × its mean completion time`, `0.2 points fewer jobs on time`
+    fn compared(&self, e: &Estimate) -> String {
+        match self.objective.compared {
+            Compared::Ratio => format!("{} its {}", self.short(e), self.noun()),
+            Compared::Difference => self.more_or_fewer(e),
+        }
+    }
+
+    fn more_or_fewer(&self, e: &Estimate) -> String {
+        goal::more_or_fewer(self.run.plain(), self.objective, e)
+    }
+
+    fn short(&self, e: &Estimate) -> String {
         match self.objective.compared {
             // What is close to no difference is not rounded to none.
             Compared::Ratio if (e.value - 1.0).abs() < 0.005 => format!("{:.3}\u{a0}×", e.value),
             Compared::Ratio => format!("{:.2}\u{a0}×", e.value),
-            Compared::Difference => goal::versus(self.objective)(e.value),
+            Compared::Difference => goal::measured_value(self.objective, e, e.value),
         }
     }
 
-    /// `1.240 × that of the teacher`
-    fn times(&self, e: Estimate, what: &str) -> String {
+    /// `its mean completion time is 1.240 × that of the teacher`, `it has 0.2 points fewer jobs on time than the teacher`
+    fn its(&self, e: &Estimate, whose: &str) -> String {
         match self.objective.compared {
-            Compared::Ratio => format!("{:.3}\u{a0}× {what}", e.value),
-            Compared::Difference => format!("{} against {what}", goal::versus(self.objective)(e.value)),
+            Compared::Ratio => {
+                format!("its {} is {}\u{a0}× {whose}", self.noun(), goal::measured_value(self.objective, e, e.value))
+            }
+            Compared::Difference => format!("it has {} than the teacher", self.more_or_fewer(e)),
         }
-    }
-
-    fn whiskers(&self, e: &Estimate) -> String {
-        let text = interval(e, goal::versus(self.objective));
-        text.find('[').map_or(String::new(), |at| text[at..].to_owned())
     }
 
     /// How it does beside the best heuristic, no stronger than the interval.
@@ -170,12 +217,16 @@ impl Said<'_> {
             .objective
             .gain(self.objective.cost(Some(e.value)) - self.objective.cost(Some(self.objective.neutral())));
         let amount = match self.objective.compared {
-            Compared::Ratio if gain < 0.01 => format!("{:.1}\u{a0}%", 100.0 * gain),
-            Compared::Ratio => format!("{:.0}\u{a0}%", 100.0 * gain),
-            Compared::Difference => format!("{gain:.3}"),
+            Compared::Ratio if gain < 0.01 => format!("{:.1}\u{a0}% better", 100.0 * gain),
+            Compared::Ratio => format!("{:.0}\u{a0}% better", 100.0 * gain),
+            Compared::Difference => {
+                let amount = goal::measured_value(self.objective, e, e.value);
+                let side = if e.value > 0.0 { "more" } else { "fewer" };
+                format!("{} {side}", amount.trim_start_matches(['+', '\u{2212}']))
+            }
         };
         match surely {
-            true => format!("{amount} better than the best heuristic tried,"),
+            true => format!("{amount} than the best heuristic tried,"),
             false => "not clearly different from the best heuristic tried,".to_owned(),
         }
     }

@@ -143,7 +143,7 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
         let colour = match p.role {
             Role::Student => BLUE,
             Role::Teacher => ORANGE,
-            Role::Augmented => PURPLE,
+            Role::Augmented | Role::Fitted => PURPLE,
             _ => GREEN,
         };
         Row::Item { label: p.policy.clone(), colour, cells }

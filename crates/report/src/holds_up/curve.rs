@@ -101,6 +101,7 @@ impl<'a> Sweep<'a> {
             (Role::Teacher, "teacher", (ORANGE, Mark::Ring)),
             (Role::Student, "student", (BLUE, Mark::Dot)),
             (Role::Augmented, "augmented student", (PURPLE, Mark::Diamond)),
+            (Role::Fitted, "student without edits", (PURPLE, Mark::Diamond)),
         ] {
             lines.extend(of(role).next().map(|p| self.line(p, label.to_owned(), look)));
         }

@@ -105,7 +105,7 @@ fn series(policy: &PolicyOutcome, place: usize, scale: f64, episodes: usize) -> 
         _ => OTHERS[place.saturating_sub(2).min(OTHERS.len() - 1)],
     };
     let name = match policy.role {
-        Role::Heuristic | Role::Augmented => policy.policy.clone(),
+        Role::Heuristic | Role::Augmented | Role::Fitted => policy.policy.clone(),
         role => words::with_role(role, &policy.policy),
     };
     let note = stalled(policy, episodes).map_or(String::new(), |s| format!(" ({s})"));

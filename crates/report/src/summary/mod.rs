@@ -41,7 +41,8 @@ pub(super) fn sentences(run: &RunDir, sections: &[rules::Section]) -> Vec<Senten
             said.push(Sentence { question, parts: explained(&text), text, anchor });
         }
     };
-    let of_level = |l: &LevelExplanation| preference::preference(l, hardest_explained(l, rows)?, rows, plain);
+    let told = run.told();
+    let of_level = |l: &LevelExplanation| preference::preference(l, hardest_explained(l, rows)?, &told, plain);
     let preferences: Vec<String> = levels_explained.iter().filter_map(of_level).collect();
     let preferences = if preferences.is_empty() { the_rules(sections).into_iter().collect() } else { preferences };
     say("What goes first, and why?", "importance", preferences);
@@ -75,7 +76,7 @@ pub(super) fn what_was_run(run: &RunDir) -> String {
     let amount = if splits.is_empty() { String::new() } else { format!(" over {}", list(&splits)) };
     format!(
         "The scheduler {} was watched on the workload {}{amount}; what it did was put into {} of {} terms in all.",
-        brief(&run.info.teacher.id),
+        run.info.teacher_name(),
         brief(&run.info.workload),
         if run.student.levels.len() == 1 { "one model" } else { "one model per level" },
         run.student.size()

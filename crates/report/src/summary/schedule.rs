@@ -78,7 +78,7 @@ fn verdict(goal: &Figure, baseline: &str, e: &Estimate) -> String {
         [false, false] if ![e.low, e.high].contains(&goal.neutral()) => "worse than",
         _ => "not clearly different from that",
     };
-    format!("{words} under {baseline} ({} {})", goal::comparison(goal), interval(e, goal::versus(goal)))
+    format!("{words} under {baseline} ({} {})", goal::comparison(goal), goal::measured(goal, e))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{application::Application, task::Task};
 use sched_distill_core::{
     feature::Level as _,
-    level::{KindWords, Words, pairs},
+    level::{KindWords, NetworkWords, Words, pairs},
 };
 
 /// Words for the kinds, levels and quantities of the `serving` scenario.
@@ -27,6 +27,11 @@ pub fn words() -> Words {
             ("dybatch", "batches of like sizes, in which nobody is worse off"),
             ("best-batch", "the batch that answers the most tasks per time, efficiently, and has waited"),
         ]),
+        networks: vec![NetworkWords::new(
+            "scorer",
+            "serving-net",
+            "the network for serving that comes with the program",
+        )],
         edge_cases: pairs(&[
             ("burst", "tasks come in bursts"),
             ("giants", "one task in twenty is a giant"),
@@ -34,5 +39,6 @@ pub fn words() -> Words {
             ("understated", "half of the users understate"),
         ]),
         figures: pairs(&[("slowdown", "mean slowdown of tasks")]),
+        shares: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use super::{cluster::Cluster, job::Job, task::TaskLevel};
 use sched_distill_core::{
     feature::Level as _,
-    level::{KindWords, Words, pairs},
+    level::{KindWords, NetworkWords, Words, pairs},
 };
 
 /// Words for the kinds, levels and quantities of the `training` scenario.
@@ -27,7 +27,9 @@ pub fn words() -> Words {
             ("tetris", "the job that fits the free slots best"),
             ("optimus", "each task where it saves the most time"),
         ]),
+        networks: vec![NetworkWords::new("dl2", "dl2", "the network after DL2 that comes with the program")],
         edge_cases: Vec::new(),
         figures: pairs(&[("mean_jct_ms", "mean completion time")]),
+        shares: Vec::new(),
     }
 }

@@ -18,15 +18,16 @@ pub const SCORER: PolicyInfo = PolicyInfo::new(
     "a network over the features of the scenario, trained by `distill train scorer` (docs/scorer.md)",
 );
 
-/// The same where a checkpoint comes with the program, see [`open_scorer_or`].
+/// The same where a checkpoint comes with the program, see [`open_scorer_or`], with the name of that network.
 #[must_use]
-pub const fn scorer_or(checkpoint: &'static [u8]) -> PolicyInfo {
+pub const fn scorer_or(checkpoint: &'static [u8], name: &'static str) -> PolicyInfo {
     PolicyInfo::new(
         Sort::Network,
         "scorer[:FILE][,mode=greedy|sample]",
         "a network over the features of the scenario, trained by `distill train scorer`; without a file the one that comes with the program",
     )
     .with_built_in(checkpoint)
+    .called(name)
 }
 
 /// What the weights that come with the program are called.
