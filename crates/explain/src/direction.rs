@@ -20,6 +20,10 @@ pub enum Direction {
     UpFrom(f64),
     /// It hardly changes below this value and falls beyond.
     DownFrom(f64),
+    /// It rises up to this value and falls beyond.
+    UpThenDown(f64),
+    /// It falls up to this value and rises beyond.
+    DownThenUp(f64),
     /// Now one, now the other.
     Both,
     /// All candidates of a choice have the quantity in common; it changes what others count.
@@ -33,7 +37,17 @@ impl Direction {
         match self {
             Self::Up | Self::UpTo(_) | Self::UpFrom(_) => 1.0,
             Self::Down | Self::DownTo(_) | Self::DownFrom(_) => -1.0,
-            Self::Both | Self::Common => 0.0,
+            Self::UpThenDown(_) | Self::DownThenUp(_) | Self::Both | Self::Common => 0.0,
+        }
+    }
+
+    /// Where it turns, and whether it rises up to there.
+    #[must_use]
+    pub fn turn(self) -> Option<(f64, bool)> {
+        match self {
+            Self::UpThenDown(x) => Some((x, true)),
+            Self::DownThenUp(x) => Some((x, false)),
+            _ => None,
         }
     }
 
@@ -42,7 +56,7 @@ impl Direction {
     pub fn bend(self) -> Option<f64> {
         match self {
             Self::UpTo(x) | Self::DownTo(x) | Self::UpFrom(x) | Self::DownFrom(x) => Some(x),
-            Self::Up | Self::Down | Self::Both | Self::Common => None,
+            _ => None,
         }
     }
 }
@@ -62,6 +76,8 @@ const FLAT_HOLDS: f64 = 0.2;
 /// ... rises by no more than this part of the whole, and is no steeper than this part of the rest.
 const FLAT_RISE: f64 = 0.05;
 const FLAT_SLOPE: f64 = 0.1;
+/// Each of two parts that go different ways is at least so much of all that moves.
+const LEAST_PART: f64 = 0.15;
 /// Choices in which candidates differ that are needed to say anything.
 const LEAST_CHOICES: usize = 10;
 /// Candidates of a choice that are compared two by two.
@@ -91,7 +107,7 @@ pub(super) fn direction(choices: &[Spread]) -> Option<(Direction, f64)> {
     let curve = Curve::new(&differing);
     // The curve must not turn back either, not even where few candidates are.
     if one_way.abs() < ONE_WAY || curve.one_way() * one_way.signum() < ONE_WAY {
-        return Some((Direction::Both, one_way));
+        return Some((curve.turn(&differing).unwrap_or(Direction::Both), one_way));
     }
     let direction = match (one_way > 0.0, curve.bend()) {
         (true, None) => Direction::Up,
@@ -188,6 +204,36 @@ impl Curve {
         if moved > 0.0 { self.rises.iter().sum::<f64>() / moved } else { 0.0 }
     }
 
+    /// Where the curve turns once, if each part goes one way, within choices too, and is no small one.
+    fn turn(&self, choices: &[&Spread]) -> Option<Direction> {
+        let steps = self.rises.len();
+        let moved: f64 = self.rises.iter().map(|r| r.abs()).sum();
+        let part = |side: std::ops::Range<usize>| {
+            let (rise, holds) =
+                (self.rises[side.clone()].iter().sum::<f64>(), self.holds[side.clone()].iter().sum::<f64>());
+            let way: f64 = self.rises[side].iter().map(|r| r.abs()).sum();
+            (rise, holds >= FLAT_HOLDS && way >= LEAST_PART * moved && rise.abs() >= ONE_WAY * way)
+        };
+        let turns = (1..steps).filter_map(|knot| {
+            let ((before, is_part), (after, is_other)) = (part(0..knot), part(knot..steps));
+            (is_part && is_other && before * after < 0.0).then_some((before.abs() + after.abs(), knot, before > 0.0))
+        });
+        let (_, knot, up) = turns.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let x = self.knots[knot];
+        let goes = |keeps: &dyn Fn(f64) -> bool, sign: f64| {
+            let side = |c: &&Spread| Spread {
+                weight: c.weight,
+                points: c.points.iter().copied().filter(|p| keeps(p.0)).collect(),
+            };
+            let sides = choices.iter().map(side).filter(|c| c.points.len() > 1);
+            let (rises, falls) = sides.map(|c| moves(&c)).fold((0.0, 0.0), |s, m| (s.0 + m.0, s.1 + m.1));
+            sign * (rises - falls) >= ONE_WAY * (rises + falls) && rises + falls > 0.0
+        };
+        let sign = if up { 1.0 } else { -1.0 };
+        let within = goes(&|value| value <= x, sign) && goes(&|value| value >= x, -sign);
+        within.then_some(if up { Direction::UpThenDown(x) } else { Direction::DownThenUp(x) })
+    }
+
     /// Where the largest flat part ends, and whether it lies below.
     fn bend(&self) -> Option<(f64, bool)> {
         let steps = self.rises.len();
@@ -260,8 +306,19 @@ mod tests {
     }
 
     #[test]
+    fn what_turns_once_goes_one_way_up_to_there_and_the_other_beyond() {
+        for up in [true, false] {
+            let sign = if up { -1.0 } else { 1.0 };
+            let direction = found(&spread(even, |v| sign * (v - 50.0).abs())).unwrap();
+            let (x, rises) = direction.turn().unwrap();
+            assert!((x - 50.0).abs() < 11.0 && rises == up, "{direction:?}");
+        }
+        // Up and down again is no single turn.
+        assert_eq!(found(&spread(even, |v| (v / 8.0).sin())), Some(Direction::Both));
+    }
+
+    #[test]
     fn what_turns_back_or_differs_from_choice_to_choice_goes_neither_way() {
-        assert_eq!(found(&spread(even, |v| (v - 50.0).abs())), Some(Direction::Both));
         // A short arm that few candidates are on.
         assert_eq!(found(&spread(even, |v| if v < 85.0 { v } else { 340.0 - 3.0 * v })), Some(Direction::Both));
         let mut mixed = spread(even, |v| v);

@@ -64,6 +64,43 @@ pub struct LevelExplanation {
     /// The closest heuristic and its exceptions; `None` where no heuristic is known, or there are too few episodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exceptions: Option<RuleExceptions>,
+    /// When nobody is taken, by kind; empty where that is no candidate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abstentions: Vec<Abstention>,
+}
+
+/// How often a scheduler gives nothing on a kind of choice where it may.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Abstention {
+    /// Kind.
+    pub kind: String,
+    /// Choices of the sample.
+    pub choices: usize,
+    /// Share of them in which the teacher gives nothing.
+    pub teacher: f64,
+    /// The same of the student.
+    pub student: f64,
+    /// What tells best when the teacher does; `None` if nothing tells much.
+    pub test: Option<AbstentionTest>,
+}
+
+/// A question about a choice that tells whether the teacher gives nothing: found on every other episode, measured on the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AbstentionTest {
+    /// Quantity.
+    pub feature: String,
+    /// Whether all candidates have it in common; else it is asked whether one of them, but for giving nothing, is so.
+    pub shared: bool,
+    /// Whether more than the threshold is asked for; else at most as much.
+    pub above: bool,
+    /// Threshold.
+    pub threshold: f32,
+    /// Share of the choices for which that holds in which the teacher gives nothing.
+    pub there: Estimate,
+    /// The same of the others.
+    pub elsewhere: Estimate,
 }
 
 /// How much a feature or family matters at a level.

@@ -54,9 +54,9 @@ pub use disagreement::disagreement;
 pub use error::ExplainError;
 pub use exceptions::exceptions;
 pub use explanation::{
-    EXPLANATION_FORMAT, Effect, Explanation, Extent, FamilyStability, KindAgreement, KindStability, KindWeight,
-    LevelExplanation, LevelStability, Likeness, NodeFacts, PROBABILITY_BORDERS, Points, RegimeLikeness, RuleException,
-    RuleExceptions, Tendency, Weight,
+    Abstention, AbstentionTest, EXPLANATION_FORMAT, Effect, Explanation, Extent, FamilyStability, KindAgreement,
+    KindStability, KindWeight, LevelExplanation, LevelStability, Likeness, NodeFacts, PROBABILITY_BORDERS, Points,
+    RegimeLikeness, RuleException, RuleExceptions, Tendency, Weight,
 };
 pub use family::{Family, families};
 pub use gradients::{InputGradient, QuestionGradients, TeacherGradients, empty_observation};

@@ -72,6 +72,22 @@ pub(super) fn explanation(e: &Explanation, student: &Student) -> Result<(), Stri
             check_estimate(&place, &l.rule, &l.student)?;
             l.behind.as_ref().map_or(Ok(()), |e| check_estimate(&place, &l.rule, e))?;
         }
+        for a in &level.abstentions {
+            let share = |v: &f64| (0.0..=1.0 + 1e-9).contains(v);
+            if ![a.teacher, a.student].iter().all(share) {
+                return Err(format!("{place}: how often nobody is taken on kind `{}` is no share", a.kind));
+            }
+            if let Some(test) = &a.test {
+                check_estimate(&place, &test.feature, &test.there)?;
+                check_estimate(&place, &test.feature, &test.elsewhere)?;
+                if !test.threshold.is_finite() {
+                    return Err(format!(
+                        "{place}: the threshold of `{}`, kind `{}`, is not finite",
+                        test.feature, a.kind
+                    ));
+                }
+            }
+        }
         if let Some(found) = &level.exceptions {
             let steps = found.exceptions.iter().map(|e| &e.agreement);
             for k in steps.chain([&found.agreement]).flatten() {

@@ -117,8 +117,12 @@ impl<'a> Plain<'a> {
         guard_in_words(guard, &self.level(&guard.level), &quantity)
     }
 
-    /// Which way a family counts, with the place of a bend; `None` if neither way.
+    /// Which way a family counts, with the place of a bend or a turn; `None` if neither way.
     pub(super) fn direction(&self, level: &str, family: &str, direction: Direction) -> Option<String> {
+        if let Some((x, up)) = direction.turn() {
+            let [first, second] = [up, !up].map(|more| self.level(level).relation(family, more));
+            return Some(format!("{first} up to {}, and {second} beyond it", self.value(level, family, x)));
+        }
         let sign = direction.sign();
         let relation = (sign != 0.0).then(|| self.level(level).relation(family, sign > 0.0))?;
         let up_to = matches!(direction, Direction::UpTo(_) | Direction::DownTo(_));
@@ -259,6 +263,12 @@ impl<'a> Plain<'a> {
             () if smallest => level.extreme(family, false),
             () => said,
         }
+    }
+
+    /// A bound of a quantity with its unit; of whole numbers it is one.
+    pub(super) fn threshold(&self, level: &str, family: &str, value: f32) -> String {
+        let is_whole = self.level(level).feature(family).is_some_and(|f| f.whole);
+        self.value(level, family, f64::from(if is_whole { value.floor() } else { value }))
     }
 
     fn spec(&self, level: &str) -> Option<&'a LevelSpec> {

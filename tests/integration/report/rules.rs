@@ -56,6 +56,7 @@ fn level(student: &Student, often: usize) -> LevelExplanation {
         nodes: (0..tree.nodes()).map(facts).collect(),
         likeness: Vec::new(),
         exceptions: None,
+        abstentions: Vec::new(),
     }
 }
 

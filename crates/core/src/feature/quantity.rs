@@ -166,14 +166,20 @@ impl<L: Level> Described<L> {
         Quantity { ranked: true, ..self.ratio(value) }
     }
 
-    /// One column that all candidates share, the one that is none included: it has a noun alone.
+    /// One column that all candidates share, the one that is none included: it has a noun, and [clauses](Self::clauses) if it is so or not.
     #[must_use]
     pub const fn shared<V: Into<f64>>(
         self,
         noun: &'static str,
         value: &'static impl Fn(&L::Question<'_>) -> V,
     ) -> Quantity<L> {
-        Quantity { what: self.words(noun, ""), ranked: false, ratio: false, value: Value::Shared(value) }
+        Quantity { what: Self { noun, ..self }, ranked: false, ratio: false, value: Value::Shared(value) }
+    }
+
+    /// What is the case where it is not so, and where it is: `the job {waits|runs already}`.
+    #[must_use]
+    pub const fn clauses(self, not_so: &'static str) -> Self {
+        Self { less_more: not_so, ..self }
     }
 
     /// The flag of the candidate that is none: 1 of it, and 0 of all others.
@@ -251,6 +257,7 @@ impl<L: Level> Quantity<L> {
         let Described { name, noun, less_more, ends, fillers, .. } = self.what;
         let [least, most] = ends.map_or([None, None], |ends| ends.map(|words| Some(words.to_owned())));
         let fillers = fillers.iter().map(|&(column, is)| Filler { column: column.to_owned(), is }).collect();
-        QuantityWords { least, most, fillers, ..QuantityWords::new(name, noun, less_more) }
+        let shared = matches!(self.value, Value::Shared(_));
+        QuantityWords { least, most, shared, fillers, ..QuantityWords::new(name, noun, less_more) }
     }
 }

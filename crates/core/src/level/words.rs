@@ -88,6 +88,9 @@ pub struct QuantityWords {
     /// "with the most work left"; left out where that follows from `more`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<String>,
+    /// Whether all candidates of a choice have it in common. Of what is so or not, `less` and `more` are then clauses: "the job waits".
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
     /// Who has no such quantity.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fillers: Vec<Filler>,
@@ -191,6 +194,7 @@ impl QuantityWords {
             more,
             least: None,
             most: None,
+            shared: false,
             fillers: Vec::new(),
         }
     }

@@ -9,7 +9,13 @@ type Write<'a> = &'a dyn Fn(f64, &FeatureSpec) -> String;
 /// `a job with fewer than 4 tasks that can run now comes last`
 #[must_use]
 pub fn guard_in_words(guard: &Guard, level: &Phrases<'_>, write: Write<'_>) -> String {
-    let who = candidate_in_words(&guard.when, level, write);
+    // What all candidates have in common tells none of them from the others: it says where.
+    let (shared, own): (Vec<&Condition>, Vec<&Condition>) = guard.when.iter().partition(|c| is_shared(c, level));
+    let own: Vec<Condition> = own.into_iter().cloned().collect();
+    let who = candidate_in_words(&own, level, write);
+    let clauses: Vec<String> = shared.iter().map(|c| clause(c, level, write)).collect();
+    let place = if clauses.is_empty() { String::new() } else { format!("where {}, ", clauses.join(" and ")) };
+    let who = format!("{place}{who}");
     match guard.action {
         Action::First => format!("{who} comes first"),
         Action::Last => format!("{who} comes last"),
@@ -34,6 +40,18 @@ pub fn candidate_in_words(conditions: &[Condition], level: &Phrases<'_>, write: 
     }
     let who = names.join(" and at once ");
     if others.is_empty() { who } else { format!("{who} {}", others.join(" and ")) }
+}
+
+fn is_shared(c: &Condition, level: &Phrases<'_>) -> bool {
+    level.quantity(base(&c.feature)).is_some_and(|words| words.shared)
+}
+
+/// `the job runs already`, `jobs that wait above 5`
+fn clause(c: &Condition, level: &Phrases<'_>, write: Write<'_>) -> String {
+    match level.feature(&c.feature).and_then(|feature| asks(c, feature)) {
+        Some(yes) => level.relation(&c.feature, yes),
+        None => of_candidate(c, level, write).trim_start_matches("with ").to_owned(),
+    }
 }
 
 /// Whether a condition on a flag asks for a yes or for a no; `None` if it asks for neither.

@@ -86,6 +86,7 @@ const QUANTITIES: &[Quantity<Amount>] = &[
     Q::count(Decided, "offered", "executors", "Executors on offer at this decision.")
         .shared("executors on offer", &|q| q.asked.seen.committable()),
     Q::flag(Decided, "job_is_source", "Whether the executors on offer were released by the chosen job.")
+        .clauses("{another job|its job} freed the executors")
         .shared("its job having freed the executors", &|q| q.asked.seen.source_job() == Some(q.job.job)),
     Q::count(Decided, "job_executors_held", "executors", "Executors that the chosen job holds.")
         .shared("executors its job holds", &|q| q.held),

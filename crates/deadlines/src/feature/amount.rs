@@ -140,12 +140,17 @@ const QUANTITIES: &[Quantity<Amount>] = &[
         .and("any one of which could then begin at a size that suffices.")
         .words("jobs that could begin then", "what lets {fewer|more} waiting jobs begin")
         .value(&|q, c| q.asked.all.begin(q.job.room_then(c.cores)) as f64),
-    Q::flag(Measured, "running", "Whether it runs already.").shared("running already", &|q| q.asked.all.is_running),
+    Q::flag(Measured, "running", "Whether it runs already.")
+        .clauses("the job {waits|runs already}")
+        .shared("running already", &|q| q.asked.all.is_running),
     Q::flag(Decided, "best_effort", "Whether its deadline is given up.")
+        .clauses("the job's deadline is {kept|given up}")
         .shared("having its deadline given up", &|q| q.job.class() == Class::BestEffort),
     Q::flag(Measured, "as_submitted", "Whether it would begin, or runs, as it was submitted.")
+        .clauses("the job {has a size of its own|runs as submitted}")
         .shared("running as submitted", &|q| q.is_as_submitted()),
     Q::flag(Declared, "hopeless", "Whether it is predicted to be late whatever it gets.")
+        .clauses("the job {can still be on time|cannot be on time any more}")
         .shared("being hopeless", &|q| q.of.hopeless),
     Q::count(Declared, "sufficient", "cores", "The smallest size that suffices; its largest if none does.")
         .shared("cores that suffice", &|q| q.of.size),

@@ -49,16 +49,16 @@ const NOT_BEGUN: &[(&str, f32)] = &[("is_best_effort", 1.0), ("is_refused", 1.0)
 
 const QUANTITIES: &[Quantity<Class>] = &[
     Q::flag(Measured, "is_elastic", "Whether it begins at a size of its own, all of which it uses.")
-        .words("a size of its own", "{something else than a|a} size of its own")
+        .words("a size of its own", "to {take the job otherwise than at|give the job} a size of its own")
         .value(&|_, how| *how == How::Elastic),
     Q::flag(Measured, "is_as_submitted", "Whether it begins as it was submitted.")
-        .words("starting as submitted", "{something else than starting|to start it} as submitted")
+        .words("starting as submitted", "to {start the job otherwise than|start the job} as submitted")
         .value(&|_, how| *how == How::AsSubmitted),
     Q::flag(Measured, "is_best_effort", "Whether its deadline is given up.")
-        .words("giving its deadline up", "to {keep its deadline|give its deadline up}")
+        .words("giving its deadline up", "to {keep the job's deadline|give the job's deadline up}")
         .value(&|_, how| *how == How::BestEffort),
     Q::flag(Measured, "is_refused", "Whether it is refused.")
-        .words("refusing it", "{not to|to} refuse it")
+        .words("refusing it", "to {keep|refuse} the job")
         .value(&|_, how| *how == How::Refused),
     Q::time(Declared, "slack_then", "Predicted time to spare then, at a size that suffices or as requested;")
         .and("0 if it does not begin.")
@@ -69,16 +69,21 @@ const QUANTITIES: &[Quantity<Class>] = &[
         .lacking(NOT_BEGUN)
         .words("cores then", "what takes {fewer|more} cores")
         .value(&|q, how| q.cores(*how)),
-    Q::flag(Measured, "running", "Whether it runs already.").shared("running already", &|q| q.asked.all.is_running),
+    Q::flag(Measured, "running", "Whether it runs already.")
+        .clauses("the job {waits|runs already}")
+        .shared("running already", &|q| q.asked.all.is_running),
     Q::flag(Declared, "hopeless", "Whether it is predicted to be late whatever it gets.")
+        .clauses("the job {can still be on time|cannot be on time any more}")
         .shared("being hopeless", &|q| q.of.hopeless),
     Q::flag(Declared, "fits", "Whether a size that suffices could be had now.")
+        .clauses("there is {no room|room} for a size that suffices")
         .shared("room for a size that suffices", &|q| q.of.fits),
     Q::time(Declared, "slack", "Predicted time to spare if it gets the most cores that it can use.")
         .shared("time to spare at its largest size", &|q| q.job.best_slack_ms()),
     Q::time(Declared, "slack_as_requested", "Predicted time to spare as submitted, on the cores that it requests.")
         .shared("time to spare as requested", &|q| q.job.slack_with_ms(q.job.requested(), false)),
     Q::flag(Declared, "request_fits", "Whether its requested cores could be had now.")
+        .clauses("there is {no room|room} for its request")
         .shared("room for its request", &|q| q.job.requested() <= q.job.room()),
     Q::count(Measured, "waiting", "jobs", "Jobs that wait and whose deadline is not given up.")
         .shared("jobs that wait", &|q| q.asked.seen.waiting().len() as f64),

@@ -1,5 +1,6 @@
 //! What a level of a student goes by, on a sample of recorded choices.
 
+mod abstention;
 mod effect;
 mod nodes;
 mod tendency;
@@ -122,6 +123,7 @@ pub fn explain_level(
         features,
         likeness,
         exceptions: None,
+        abstentions: abstention::abstentions(&sampled, seed),
     }))
 }
 

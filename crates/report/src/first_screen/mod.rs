@@ -73,7 +73,7 @@ pub(super) fn section(
     let found = run.evaluation.verdict();
     let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
     let judgement = found.as_ref().map(|v| v.judge(gates, objective));
-    let said = sentences(run, found.as_ref().zip(judgement.as_ref()), objective);
+    let said = sentences(run, found.as_ref().zip(judgement.as_ref()), gates, objective);
     let rule = found.as_ref().zip(judgement.as_ref()).and_then(|(v, j)| j.rule_instead(v, objective));
     let other = |advice: &(String, Option<String>)| advice.1.is_some();
     // A rule that does as well leaves no student to take, unless another one is better than the rule.

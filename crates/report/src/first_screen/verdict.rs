@@ -3,11 +3,11 @@
 use crate::{
     goal,
     plain::capital,
-    run_dir::RunDir,
+    run_dir::{AUGMENTED, RunDir},
     words::{list, percent},
 };
 use sched_distill_core::figure::{Compared, Figure};
-use sched_distill_judge::evaluator::{Estimate, Gate, Judgement, Place, Standing, Verdict};
+use sched_distill_judge::evaluator::{Estimate, Gate, Judgement, Place, Standing, Verdict, VerdictGates};
 
 /// Workloads that are named where the student must not be used.
 pub(crate) const NAMED: usize = 3;
@@ -16,13 +16,14 @@ pub(crate) const NAMED: usize = 3;
 pub(crate) fn sentences(
     run: &RunDir,
     found: Option<(&Verdict<'_>, &Judgement<'_>)>,
+    gates: &VerdictGates,
     objective: &Figure,
 ) -> Vec<String> {
     let teacher = run.info.teacher_name();
     let Some((verdict, judgement)) = found else {
         return vec![format!("Not tried as a scheduler: whether the student may replace {teacher} is open.")];
     };
-    let said = Said { run, verdict, judgement, objective, teacher };
+    let said = Said { run, verdict, judgement, gates, objective, teacher };
     let of_student = [said.usual()].into_iter().chain(said.rule_aside()).chain(said.augmented());
     of_student.chain(said.elsewhere()).collect()
 }
@@ -31,6 +32,7 @@ struct Said<'a> {
     run: &'a RunDir,
     verdict: &'a Verdict<'a>,
     judgement: &'a Judgement<'a>,
+    gates: &'a VerdictGates,
     objective: &'a Figure,
     teacher: String,
 }
@@ -128,7 +130,16 @@ impl Said<'_> {
         let e = (*to_teacher)?;
         let surely = self.objective.favours(e.low) && self.objective.favours(e.high);
         let than = if surely { "is better than the teacher" } else { "is not surely better than the teacher" };
-        Some(format!("Its augmented version {than}: {} {}.", self.short(&e), goal::whiskers(self.objective, &e)))
+        // Where it must not be used, it must not read as the better one.
+        let others = self.run.compared.iter().find(|c| c.name == AUGMENTED).and_then(|c| c.evaluation.verdict());
+        let barred = others.map(|v| v.judge(self.gates, self.objective).barred).unwrap_or_default();
+        let barred: Vec<String> = barred.iter().take(NAMED).map(|place| self.place(place)).collect();
+        let but_not = if barred.is_empty() { String::new() } else { format!(", but do not use it {}", list(&barred)) };
+        Some(format!(
+            "Its augmented version {than}: {} {}{but_not}.",
+            self.short(&e),
+            goal::whiskers(self.objective, &e)
+        ))
     }
 
     /// On other workloads: where it must not be used, else how it does at worst.
@@ -137,10 +148,7 @@ impl Said<'_> {
         let Some(worst) = verdict.worst() else {
             return vec!["No other workload was tried.".to_owned()];
         };
-        let place = |p: &Place<'_>| {
-            let found = p.to_teacher.map_or_else(|| "it strands the cluster".to_owned(), |e| self.short(&e));
-            format!("{}: {found}", self.run.workload(p.workload))
-        };
+        let place = |p: &Place<'_>| self.place(p);
         let tried = verdict.elsewhere.len();
         if judgement.barred.is_empty() {
             return vec![match tried {
@@ -164,6 +172,18 @@ impl Said<'_> {
             Some(words) => format!("{words} ({id})"),
             None => id.to_owned(),
         }
+    }
+
+    /// `where one giant job shares the cluster: 1.3 ×`
+    fn place(&self, p: &Place<'_>) -> String {
+        let found = p.to_teacher.map_or_else(
+            || "it strands the cluster".to_owned(),
+            |e| match self.objective.compared {
+                Compared::Ratio => self.short(&e),
+                Compared::Difference => self.more_or_fewer(&e),
+            },
+        );
+        format!("{}: {found}", self.run.workload(p.workload))
     }
 
     /// What is judged, as people call it.

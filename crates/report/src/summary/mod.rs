@@ -1,6 +1,7 @@
 //! What the scheduler does, how far the rules can be trusted, and what that costs, in a few sentences made from the figures
 //! alone. Every sentence is a claim: what it needs stands beside the function that says it.
 
+mod abstention;
 mod preference;
 mod schedule;
 mod trust;

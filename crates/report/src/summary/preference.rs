@@ -1,11 +1,12 @@
 //! What goes first at a level, and why?
 
+use super::abstention;
 use crate::{
     closest::best_rule,
     plain::{Plain, capital},
     words::{interval, list, percent},
 };
-use sched_distill_core::level::NONE_FLAG;
+use sched_distill_core::level::{LevelSpec, NONE_FLAG};
 use sched_distill_explain::{KindWeight, LevelExplanation, Tendency, Weight};
 use sched_distill_judge::evaluator::{Estimate, FidelityRow};
 use sched_distill_trace::KindSample;
@@ -31,6 +32,10 @@ struct Part<'a> {
 impl Part<'_> {
     fn has_direction(&self) -> bool {
         self.tendency.is_some_and(|t| t.student.sign() != 0.0)
+    }
+
+    fn turns(&self) -> bool {
+        self.tendency.is_some_and(|t| t.student.turn().is_some())
     }
 
     fn is_shared(&self) -> bool {
@@ -76,7 +81,14 @@ pub(super) fn preference(
             say(format!("the student {} {relations}, {but}.", plain.level(name).prefers()));
         }
     }
-    let rest: Vec<&Part<'_>> = parts.iter().filter(|p| !p.has_direction()).collect();
+    let turns: Vec<&Part<'_>> = parts.iter().filter(|p| p.turns()).collect();
+    if !turns.is_empty() {
+        say(format!("the student {} {}.", plain.level(name).prefers(), relations(&turns, name, plain)));
+    }
+    if let Some(when) = abstention::with_figures(level, kind, plain) {
+        say(when);
+    }
+    let rest: Vec<&Part<'_>> = parts.iter().filter(|p| !p.has_direction() && !p.turns()).collect();
     if !rest.is_empty() {
         let noun = |p: &&Part<'_>| format!("{} ({})", plain.level(name).noun(&p.family.name), percent(p.share));
         let nouns = list(&rest.iter().map(noun).collect::<Vec<_>>());
@@ -88,7 +100,11 @@ pub(super) fn preference(
     let others = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind);
     let simple: Vec<_> = others.filter_map(|k| simple_rule(level, &k.kind, rows, plain, MOSTLY)).collect();
     let simple = simple.iter().map(|(habit, right)| format!("{habit} (right in {}).", interval(right, percent)));
-    let said: Vec<String> = simple.chain(said).collect();
+    let when = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind).filter_map(|k| {
+        let when = abstention::with_figures(level, &k.kind, plain)?;
+        Some(capital(&format!("{}{when}", plain.place(&k.kind, several))))
+    });
+    let said: Vec<String> = simple.chain(when).chain(said).collect();
     (!said.is_empty()).then(|| format!("{question} {}", said.join(" ")))
 }
 
@@ -116,14 +132,28 @@ pub(crate) fn habits(
     let others = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind);
     let of_other = |k: &KindSample| {
         let rule = simple_rule(level, &k.kind, rows, plain, detail.least).map(|(habit, _)| format!("{habit}."));
+        let when = abstention::habit(level, &k.kind, plain).map(|when| {
+            let several = level.sample.iter().filter(|k| k.choices > 0).count() > 1;
+            capital(&format!("{}{when}", plain.place(&k.kind, several)))
+        });
+        let rule = when.or(rule);
         let is_common = detail.common_kinds && k.choices as f64 >= COMMON * total as f64;
         rule.or_else(|| is_common.then(|| directions(level, &k.kind, plain)).flatten())
     };
     let of_kind = || {
         let rule = simple_rule(level, kind, rows, plain, MOSTLY).map(|(habit, _)| format!("{habit}."));
-        directions(level, kind, plain).or(rule)
+        // Of ways to do something, what is mostly taken says more than what speaks for and against each.
+        let of_ways = plain.level(&level.level).object().is_none() && !is_amount(level, plain);
+        if of_ways { rule.or_else(|| directions(level, kind, plain)) } else { directions(level, kind, plain).or(rule) }
     };
-    others.filter_map(of_other).chain(of_kind()).collect()
+    let several = level.sample.iter().filter(|k| k.choices > 0).count() > 1;
+    let when =
+        abstention::habit(level, kind, plain).map(|when| capital(&format!("{}{when}", plain.place(kind, several))));
+    others.filter_map(of_other).chain(when).chain(of_kind()).collect()
+}
+
+fn is_amount(level: &LevelExplanation, plain: Plain<'_>) -> bool {
+    plain.features.level(&level.level).is_some_and(LevelSpec::is_amount)
 }
 
 /// What is preferred on a kind of choice; nothing where what has a direction hardly matters.
@@ -174,7 +204,11 @@ fn simple_rule(
     let of_level: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level.level).collect();
     let rule = best_rule(&of_level, kind).filter(|r| r.top1.low >= least)?;
     let takes = plain.rule_extreme(&level.level, &rule.scorer)?;
-    let (how, executed) = if rule.top1.low >= NEARLY { ("nearly always", NEARLY) } else { ("mostly", MOSTLY) };
+    let (how, executed) = match rule.top1.low {
+        1.0 => ("always", NEARLY),
+        low if low >= NEARLY => ("nearly always", NEARLY),
+        _ => ("mostly", MOSTLY),
+    };
     let habit = plain.habit(&level.level, &[rule], &takes, how, executed);
     let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);
     Some((capital(&format!("{place}{habit}")), rule.top1))

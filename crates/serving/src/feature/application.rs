@@ -74,7 +74,7 @@ type Q = Described<Application>;
 const QUANTITIES: &[Quantity<Application>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to serve none, so that the accelerator waits.")
         .words("serving none", "to serve {somebody rather than nobody|nobody}")
-        .ends("to serve somebody while tasks wait", "to serve nobody")
+        .ends("to serve somebody at once", "to serve nobody")
         .is_none(),
     Q::count(Measured, "tasks", "tasks", "Tasks of it that wait.")
         .words("tasks that wait", "with {fewer|more} tasks")

@@ -69,12 +69,15 @@ const QUANTITIES: &[Quantity<Cluster>] = &[
         .and("if there were room for any.")
         .shared("time saved if there were room", &|q| q.asked.all.wishes.best.map_or(0.0, |(saved_ms, _)| saved_ms)),
     Q::flag(Declared, "wish_fits", "Whether there is room for that worker or server.")
+        .clauses("there is {no room|room} for what would help most")
         .shared("room for what would help most", &|q| q.asked.all.wishes.best.is_some_and(|(_, fits)| fits)),
     Q::flag(Measured, "fair_fits", "Whether there is room for a worker and a server of the job with the smallest")
         .and("dominant share.")
+        .clauses("there is {no room|room} for the job with the smallest share")
         .shared("room for the job with the smallest share", &|q| q.asked.all.wishes.fair.is_some_and(|(_, fits)| fits)),
     Q::flag(Measured, "oldest_fits", "Whether there is room for a worker and a server of the oldest job below its")
         .and("maxima.")
+        .clauses("there is {no room|room} for the oldest job")
         .shared("room for the oldest job", &|q| q.asked.all.wishes.oldest.unwrap_or(false)),
     Q::count(Measured, "jobs_in_system", "jobs", "Jobs that have arrived and are not done.")
         .shared("jobs in the cluster", &|q| q.asked.jobs()),

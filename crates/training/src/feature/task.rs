@@ -123,20 +123,29 @@ const QUANTITIES: &[Quantity<TaskLevel>] = &[
     Q::time(Declared, "time_left", "Time that the job still needs with the tasks it has, at most 1e9 ms.")
         .shared("time the job still needs", &|q| q.of.left_ms),
     Q::flag(Measured, "is_resnet_50", "Whether the job trains resnet-50.")
+        .clauses("its job trains {something other than resnet-50|resnet-50}")
         .shared("its job training resnet-50", &|q| q.model == "resnet-50"),
     Q::flag(Measured, "is_vgg_16", "Whether the job trains vgg-16.")
+        .clauses("its job trains {something other than vgg-16|vgg-16}")
         .shared("its job training vgg-16", &|q| q.model == "vgg-16"),
     Q::flag(Measured, "is_resnext_110", "Whether the job trains resnext-110.")
+        .clauses("its job trains {something other than resnext-110|resnext-110}")
         .shared("its job training resnext-110", &|q| q.model == "resnext-110"),
     Q::flag(Measured, "is_inception_bn", "Whether the job trains inception-bn.")
+        .clauses("its job trains {something other than inception-bn|inception-bn}")
         .shared("its job training inception-bn", &|q| q.model == "inception-bn"),
     Q::flag(Measured, "is_seq2seq", "Whether the job trains seq2seq.")
+        .clauses("its job trains {something other than seq2seq|seq2seq}")
         .shared("its job training seq2seq", &|q| q.model == "seq2seq"),
     Q::flag(Measured, "is_cnn_text", "Whether the job trains cnn-text-classification.")
+        .clauses("its job trains {something other than cnn-text-classification|cnn-text-classification}")
         .shared("its job training cnn-text-classification", &|q| q.model == "cnn-text-classification"),
     Q::flag(Measured, "is_dssm", "Whether the job trains dssm.")
+        .clauses("its job trains {something other than dssm|dssm}")
         .shared("its job training dssm", &|q| q.model == "dssm"),
-    Q::flag(Measured, "is_wlm", "Whether the job trains wlm.").shared("its job training wlm", &|q| q.model == "wlm"),
+    Q::flag(Measured, "is_wlm", "Whether the job trains wlm.")
+        .clauses("its job trains {something other than wlm|wlm}")
+        .shared("its job training wlm", &|q| q.model == "wlm"),
     Q::count(Measured, "jobs_in_system", "jobs", "Jobs that have arrived and are not done.")
         .shared("jobs in the cluster", &|q| q.asked.jobs()),
     Q::share(Decided, "free_cpu", "Share of the cluster's CPU slots that is free.")
