@@ -186,8 +186,9 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
             args.workload
         ))?;
     }
-    let network = demo.teacher.parse().ok().and_then(|spec| (scenario.info().words)().network(&spec).cloned());
-    let called = network.map_or(String::new(), |network| format!(" ({})", network.noun));
+    // With a file or parameters it is what the user names.
+    let words = (scenario.info().words)();
+    let called = words.network(demo.teacher).map_or(String::new(), |network| format!(" ({})", network.noun));
     output.text(format!("teacher {}{called}, workload {}", demo.teacher, args.workload))?;
 
     let episodes = demo.extent.episodes;
@@ -234,7 +235,8 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.lap("evaluate_s");
 
     output.note("explaining");
-    demo.explain(&student, lessons, &test, output)?;
+    let fitted = beside.as_ref().filter(|(role, _)| *role == Role::Fitted).map_or(&student, |(_, fitted)| fitted);
+    demo.explain(&student, fitted, (lessons, &test), output)?;
     demo.lap("explain_s");
     let traces = lessons.traces().chain([&validation, &test]);
     write_json(&dir.join("run.json"), &demo.run_info(traces)?)?;
@@ -415,7 +417,14 @@ impl Demo<'_> {
         Ok(found)
     }
 
-    fn explain(&self, student: &Student, train: Lessons<'_>, test: &Trace, output: &Output) -> Result<()> {
+    /// Explains a student; what other episodes would give is asked of the one that was `fitted`.
+    fn explain(
+        &self,
+        student: &Student,
+        fitted: &Student,
+        (train, test): (Lessons<'_>, &Trace),
+        output: &Output,
+    ) -> Result<()> {
         let params = ExplainParams {
             scenario: Some(self.scenario.info()),
             choices: 1500,
@@ -427,7 +436,7 @@ impl Demo<'_> {
         if self.extent.resamples > 0 {
             let params =
                 Resampling { resamples: self.extent.resamples, choices: params.choices, seed: self.common.seed };
-            explained.explanation.stability = resampled(student, train, test, params, Watched::new(output).caller())?;
+            explained.explanation.stability = resampled(fitted, train, test, params, Watched::new(output).caller())?;
         }
         Ok(explained.write(&self.args.output)?)
     }

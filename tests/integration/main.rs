@@ -68,6 +68,8 @@ mod figures;
 mod foreign_tree;
 #[cfg(feature = "cli")]
 mod formulas;
+#[cfg(feature = "cli")]
+mod front_door;
 mod golden_traces;
 #[cfg(feature = "toolkit")]
 mod itself;

@@ -5,7 +5,7 @@ use super::{
 };
 use sched_distill_core::{
     figure::{COMPLETION_FIGURES, Figure},
-    level::Words,
+    level::{NetworkWords, Words},
     model::{Provenance, Student},
     policy::Sort,
     spec::{Spec, brief},
@@ -380,7 +380,7 @@ impl RunInfo {
     #[must_use]
     pub fn teacher_name(&self) -> String {
         let Ok(spec) = self.teacher.id.parse::<Spec>() else { return brief(&self.teacher.id) };
-        let own = self.words.network(&spec).map(|network| network.name.clone());
+        let own = network(&self.words, &spec).map(|network| network.name.clone());
         self.teacher.name.clone().or(own).or(stem(&spec)).unwrap_or_else(|| brief(&self.teacher.id))
     }
 
@@ -421,10 +421,15 @@ fn decisions(trace: &Trace) -> Result<u64, PipelineError> {
 /// Heading of the report on a policy.
 fn title(scenario: Option<&dyn AnyScenario>, teacher: &str) -> String {
     let name = |spec: Spec| {
-        let own = words(scenario).network(&spec).map(|network| network.noun.clone());
+        let own = network(&words(scenario), &spec).map(|network| network.noun.clone());
         own.or(stem(&spec)).unwrap_or(spec.name)
     };
     format!("What {} does", teacher.parse().map_or_else(|_| teacher.to_owned(), name))
+}
+
+/// The network that comes with the program, if the policy is one.
+fn network<'a>(words: &'a Words, policy: &Spec) -> Option<&'a NetworkWords> {
+    words.network(&policy.name).filter(|_| policy.file.is_none())
 }
 
 /// The name of a policy's file without its folder and its ending.

@@ -1,7 +1,6 @@
 //! What things are called in plain sentences: data of a scenario, for who writes for readers and knows no scenario.
 
 use super::Filler;
-use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 
 /// Words for kinds, levels and quantities. What has none is called by its name.
@@ -109,11 +108,10 @@ impl Words {
         find(&self.policies, name)
     }
 
-    /// What a policy is called as the network that comes with the program, by its spec; `None` if it is none.
+    /// The network that a policy of this name is without a file; `None` if none comes with the program.
     #[must_use]
-    pub fn network(&self, policy: &Spec) -> Option<&NetworkWords> {
-        let own = |network: &&NetworkWords| [&network.policy, &network.name].contains(&&policy.name);
-        self.networks.iter().find(own).filter(|_| policy.file.is_none())
+    pub fn network(&self, policy: &str) -> Option<&NetworkWords> {
+        self.networks.iter().find(|network| [&network.policy, &network.name].iter().any(|name| *name == policy))
     }
 
     /// When an edge case is met.

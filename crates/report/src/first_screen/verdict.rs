@@ -112,16 +112,13 @@ impl Said<'_> {
             return Some("The search for a better schedule found nothing.".to_owned());
         }
         if let Some(fitted) = self.verdict.fitted.as_ref().and_then(|fitted| fitted.to_teacher) {
+            let would = match self.objective.compared {
+                Compared::Ratio => format!("be at {}", self.short(&fitted)),
+                Compared::Difference => format!("have {}", self.more_or_fewer(&fitted)),
+            };
             let whiskers = goal::whiskers(self.objective, &fitted);
-            return Some(match self.objective.compared {
-                Compared::Ratio => {
-                    format!("Without the edits that a search found it would be at {} {whiskers}.", self.short(&fitted))
-                }
-                Compared::Difference => format!(
-                    "Without the edits that a search found it would have {} {whiskers}.",
-                    self.more_or_fewer(&fitted)
-                ),
-            });
+            let text = format!("Without the edits that a search found it would {would} {whiskers}");
+            return Some(format!("{}.", text.trim_end()));
         }
         let Standing { to_teacher, stalled, .. } = self.verdict.augmented.as_ref()?;
         if *stalled > 0 {

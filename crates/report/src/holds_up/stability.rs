@@ -24,6 +24,8 @@ pub(super) struct Section {
 
 #[derive(Debug, Serialize)]
 struct Measured {
+    /// Whether it is of the student without the edits that it has.
+    before_edits: bool,
     fits: usize,
     episodes: String,
     sentences: Vec<String>,
@@ -60,7 +62,9 @@ struct FamilyRow {
 pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
     let levels = run.explanation.as_ref().map_or(&[][..], |e| &e.stability);
     let refused = Refit::of(&run.student).err().map(|why| why.to_string());
-    Ok(Section { refused, measured: levels.first().map(|first| measured(levels, first, run.plain())).transpose()? })
+    let of_fit = refused.is_some();
+    let measured = levels.first().map(|first| measured(levels, (first, of_fit), run.plain())).transpose()?;
+    Ok(Section { refused, measured })
 }
 
 impl Section {
@@ -69,7 +73,11 @@ impl Section {
     }
 }
 
-fn measured(levels: &[LevelStability], first: &LevelStability, plain: Plain<'_>) -> Result<Measured, ReportError> {
+fn measured(
+    levels: &[LevelStability],
+    (first, before_edits): (&LevelStability, bool),
+    plain: Plain<'_>,
+) -> Result<Measured, ReportError> {
     let rows = levels.iter().flat_map(|level| {
         level.agreement.iter().map(|k| TableRow {
             level: level.level.clone(),
@@ -89,6 +97,7 @@ fn measured(levels: &[LevelStability], first: &LevelStability, plain: Plain<'_>)
         })
     });
     Ok(Measured {
+        before_edits,
         fits: first.sizes.len(),
         episodes: count(first.episodes as u64),
         sentences: levels.iter().map(|level| sentence(level, plain)).collect(),

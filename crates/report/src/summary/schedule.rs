@@ -96,8 +96,11 @@ mod tests {
         assert!(jct(1.02, 0.99, 1.05).contains("not clearly different"));
         assert!(jct(1.0, 1.0, 1.0).contains("not clearly different"));
         assert!(jct(1.02, 1.01, 1.05).contains("worse"));
-        assert!(jct(0.8, 0.7, 0.9).contains("better than under fair (ratio 0.800"));
-        assert!(of("utilisation", 0.1, 0.05, 0.2).contains("better than under fair (difference +0.100"));
+        assert!(jct(0.8, 0.7, 0.9).contains("better than under fair (ratio 0.80 [0.70, 0.90]"));
+        assert!(
+            of("utilisation", 0.1, 0.05, 0.2)
+                .contains("better than under fair (difference +10.0\u{a0}points [+5.0, +20.0]")
+        );
         assert!(of("utilisation", -0.1, -0.2, -0.05).contains("worse"));
         assert!(of("utilisation", 0.1, -0.2, 0.2).contains("not clearly different"));
     }

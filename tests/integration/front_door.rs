@@ -1,0 +1,212 @@
+//! The first screen of every scenario that is registered: what a demo of its own network says, with the evidence of its own files.
+
+use crate::program::done;
+use rayon::prelude::*;
+use sched_distill::{
+    evaluator::{Evaluation, FidelityRow, Role, best_single_features},
+    explainer::Explanation,
+    level::{FeatureSet, LevelSpec, NONE_FLAG, Phrases, Values, Words, third_person},
+    pipeline::{AnyScenario, RunInfo},
+    registry::all,
+    trace::{LevelTable, Trace},
+};
+use serde::de::DeserializeOwned;
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// What a demo has left.
+struct Page {
+    said: String,
+    html: String,
+    info: RunInfo,
+    evaluation: Evaluation,
+    explanation: Explanation,
+    test: Trace,
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> T {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn page(dir: &Path, scenario: &str) -> Page {
+    let said = done(dir, &["demo", "--scenario", scenario, "--fast", "-n", "6", "-o", "run"]);
+    let run = dir.join("run");
+    Page {
+        said: said.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" "),
+        html: fs::read_to_string(run.join("report/report.html")).unwrap(),
+        info: read(&run.join("run.json")),
+        evaluation: read(&run.join("evaluation.json")),
+        explanation: read(&run.join("explanation.json")),
+        test: Trace::open(&run.join("traces/test")).unwrap(),
+    }
+}
+
+/// The text of an element, by how it begins and ends.
+fn text(html: &str, [begins, ends]: [&str; 2]) -> String {
+    let Some(start) = html.find(begins) else { return String::new() };
+    let inner = &html[start..start + html[start..].find(ends).unwrap()];
+    let mut out = String::new();
+    let mut is_tag = true;
+    for letter in inner.chars() {
+        match letter {
+            '<' => is_tag = true,
+            '>' => is_tag = false,
+            _ if !is_tag => out.push(letter),
+            _ => {}
+        }
+    }
+    let out = out.replace(['\u{a0}', '\n'], " ").replace("&#x27;", "'");
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_scenario_says_what_holds() {
+    all().iter().collect::<Vec<_>>().into_par_iter().for_each(|scenario| {
+        let folder = tempfile::tempdir().unwrap();
+        let page = page(folder.path(), scenario.info().name);
+        names_say_something(scenario, &page);
+        rules_are_true(scenario, &page);
+        no_filler_is_a_rule(scenario, &page.test);
+    });
+}
+
+/// Nobody is told the name of a file format, and no sentence is broken.
+fn names_say_something(scenario: &dyn AnyScenario, page: &Page) {
+    let words = (scenario.info().words)();
+    let network = words.network(scenario.teacher()).expect("a network comes with every scenario");
+    assert_eq!(page.info.title, format!("What {} does", network.noun));
+    assert_eq!(page.info.teacher_name(), network.name);
+    assert_eq!(page.info.teacher.id, scenario.teacher(), "what was recorded stays");
+    let verdict = text(&page.html, ["<p id=\"ruling\"", "</p>"]);
+    let name = network.name.to_lowercase();
+    assert!(verdict.to_lowercase().contains(&name) && !verdict.contains("scorer"), "{verdict}");
+    // The terminal's verdict is the page's.
+    let end = verdict.split_once(' ').map_or("", |(_, rest)| rest);
+    assert!(page.said.contains(&end[end.len().saturating_sub(60)..]), "{} // {verdict}", page.said);
+    let rules = text(&page.html, ["<ol id=\"five-rules\"", "</ol>"]);
+    for broken in
+        ["picks the job to ", "serves the job to ", " to to ", "prefers to serve a job to ", "prefers something else"]
+    {
+        assert!(!rules.contains(broken), "{}: {rules}", scenario.info().name);
+    }
+    // Differences of shares are told in points.
+    let objective = scenario.info().objective();
+    if objective.comparison_unit().1.is_some() {
+        let cards = text(&page.html, ["<ul id=\"four-figures\"", "</ul>"]);
+        assert!(cards.contains(" points "), "{cards}");
+    }
+}
+
+/// What is said to be done `always`, `nearly always` or `mostly` is what teacher and, where edits overrule it, student do so often.
+fn rules_are_true(scenario: &dyn AnyScenario, page: &Page) {
+    let words = (scenario.info().words)();
+    let set = (scenario.info().feature_set)();
+    let rules = text(&page.html, ["<ol id=\"five-rules\"", "</ol>"]);
+    for level in &set.levels {
+        let phrases = words.phrases(set, &level.name);
+        if !level.features.iter().any(|f| f.name == NONE_FLAG) {
+            continue;
+        }
+        for most in [false, true] {
+            let done =
+                third_person(&phrases.extreme(NONE_FLAG, most)).expect("words of giving nothing say what is done");
+            for (how, least) in [("it nearly always", 0.9), ("it mostly", 0.75), ("it always", 1.0), ("it often", 0.5)]
+            {
+                let sentences = rules.split_inclusive('.').filter(|s| s.contains(&format!("{how} {done}")));
+                for sentence in sentences {
+                    assert!(is_so(page, (set, &words), level, most, least, sentence), "{sentence} in {rules}");
+                }
+            }
+        }
+    }
+}
+
+/// Whether the files bear out that nobody (or somebody) is taken so often.
+fn is_so(
+    page: &Page,
+    (set, words): (&FeatureSet, &Words),
+    level: &LevelSpec,
+    nobody: bool,
+    least: f64,
+    sentence: &str,
+) -> bool {
+    let of_kind = |kind: &str| {
+        let place = words.kind(kind).map(|k| k.when.clone()).unwrap_or_default();
+        sentence.to_lowercase().contains(&place) || set.levels.is_empty()
+    };
+    let scorer = format!("{} {NONE_FLAG}", if nobody { "largest" } else { "smallest" });
+    let by_rule = |row: &FidelityRow| {
+        row.level == level.name
+            && row.scorer == scorer
+            && of_kind(&row.kind)
+            && row.role == Role::Baseline
+            && row.top1.low >= least
+    };
+    let explained = page.explanation.levels.iter().find(|l| l.level == level.name);
+    let by_test = explained.iter().flat_map(|l| &l.abstentions).filter(|a| of_kind(&a.kind)).any(|a| {
+        let sides = a.test.iter().flat_map(|test| [test.there, test.elsewhere]);
+        sides.into_iter().any(|e| if nobody { e.low >= least } else { 1.0 - e.high >= least })
+    });
+    page.evaluation.fidelity.iter().any(by_rule) || by_test
+}
+
+/// Where nobody is ever taken, no quantity is said to tell that: each is put beside the flag alone, and before it, as the first of equals.
+fn no_filler_is_a_rule(scenario: &dyn AnyScenario, test: &Trace) {
+    let words = (scenario.info().words)();
+    let mut planted = BTreeSet::new();
+    for level in &test.manifest.feature_set.levels {
+        let table = test.level(&level.name).unwrap();
+        let Some(none) = level.features.iter().position(|f| f.name == NONE_FLAG) else { continue };
+        for column in (0..level.features.len()).filter(|&column| column != none) {
+            let table = beside_the_flag(&table, column, none);
+            if table.choices.is_empty() {
+                continue;
+            }
+            let values = Values::new(&table.spec, words.level(&level.name));
+            for rule in best_single_features(&table, &values) {
+                assert_eq!(
+                    rule.name,
+                    format!("largest {NONE_FLAG}"),
+                    "{}: {}",
+                    level.name,
+                    level.features[column].name
+                );
+            }
+            planted.insert(&level.name);
+        }
+    }
+    // Where there are such levels at all, something was put to the test.
+    let has_flag = |l: &&LevelSpec| l.features.iter().any(|f| f.name == NONE_FLAG);
+    let there_are = test.manifest.feature_set.levels.iter().filter(has_flag).count();
+    assert!(there_are == 0 || !planted.is_empty() || scenario.info().may_abstain, "{}", scenario.info().name);
+}
+
+/// The choices of a table in which nobody may be taken, with one of their columns and the flag; in all of them nobody is.
+fn beside_the_flag(table: &LevelTable, column: usize, none: usize) -> LevelTable {
+    let features = [column, none].map(|c| table.spec.features[c].clone()).to_vec();
+    let mut found = LevelTable::new(LevelSpec { features, ..table.spec.clone() }, vec!["any".to_owned()]);
+    for choice in table.iter().filter(|c| c.len() > 1) {
+        let Some(nobody) = (0..choice.len()).find(|&i| choice.row(i)[none] == 1.0) else { continue };
+        let mut header = *choice.header;
+        (header.kind, header.first_row) = (0, found.rows());
+        found.choices.push(header);
+        for i in 0..choice.len() {
+            found.entity.extend(&choice.entity[i * table.spec.entities.len()..][..table.spec.entities.len()]);
+            found.log_prob.push(f32::NAN);
+            found.chosen.push(i == nobody);
+            found.x.extend([choice.row(i)[column], choice.row(i)[none]]);
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_done_is_said_in_words_for_every_level_that_may_do_nothing() {
+    for scenario in all().iter().map(|s| s.info()) {
+        let (words, set) = ((scenario.words)(), (scenario.feature_set)());
+        for level in set.levels.iter().filter(|l| l.features.iter().any(|f| f.name == NONE_FLAG)) {
+            let phrases: Phrases<'_> = words.phrases(set, &level.name);
+            let both = [false, true].map(|most| third_person(&phrases.extreme(NONE_FLAG, most)));
+            assert!(both[0].is_some() && both[1].is_some() && both[0] != both[1], "{}: {both:?}", level.name);
+        }
+    }
+}
