@@ -75,7 +75,7 @@ fn workloads(scenario: &dyn AnyScenario, output: &mut Output) -> Result<()> {
         output.text(format!("edge=NAME of {} (docs/edge-cases.md)", with_edges.join(" and ")))?;
     }
     for (name, meaning) in scenario.edge_cases() {
-        output.text(format!("    {name:<16}{meaning}"))?;
+        output.text(format!("    {name:<18}{meaning}"))?;
         output.json("edge_case", &json!({"name": name, "meaning": meaning}))?;
     }
     Ok(())

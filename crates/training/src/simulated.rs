@@ -19,6 +19,7 @@ impl Simulated for Training {
     type Simulator = Simulator;
 
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
+    const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
 
     fn start(workload: &TrainingWorkload, jobs: Vec<TrainingJob>, seed: u64) -> Simulator {

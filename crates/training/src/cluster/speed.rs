@@ -94,24 +94,26 @@ impl Speed {
             let formula = job_type.formula.ok_or_else(|| missing(job_type, "formula"))?;
             let factor = slot_s / (job_type.epoch_size * formula.batch);
             Ok(move |workers, servers| {
-                let draw = unit(hash(&[DIPS, kind as u64, u64::from(workers), u64::from(servers)]));
-                formula.samples_per_s(workers, servers) * factor * (1.0 - dips * draw)
+                formula.samples_per_s(workers, servers) * factor * left_by(dips, kind, workers, servers)
             })
         })
     }
 
-    /// Speeds by [`SpeedLaw::Grid`].
+    /// Speeds by [`SpeedLaw::Grid`], with dips beyond those that were measured as [`Speed::formula`] has them.
     ///
     /// # Errors
     ///
     /// A type that the grid does not have, or limits not below the grid's sides.
     #[cfg(feature = "simulate")]
-    pub fn grid(grid: &SpeedGrid, types: &[JobType], slot_s: f64, limits: [u32; 2]) -> Result<Self, String> {
+    pub fn grid(grid: &SpeedGrid, types: &[JobType], slot_s: f64, limits: [u32; 2], dips: f64) -> Result<Self, String> {
         Self::tabulate(SpeedLaw::Grid, types, limits, |kind| {
             let job_type = &types[kind];
             let rows = grid.rows(&job_type.name, limits)?;
             let epoch_size = job_type.epoch_size;
-            Ok(move |workers: u32, servers: u32| rows[servers as usize - 1][workers as usize - 1] * slot_s / epoch_size)
+            Ok(move |workers: u32, servers: u32| {
+                let measured = rows[servers as usize - 1][workers as usize - 1] * slot_s / epoch_size;
+                measured * left_by(dips, kind, workers, servers)
+            })
         })
     }
 
@@ -264,6 +266,11 @@ impl Speed {
     pub fn best(&self, kind: u8) -> f64 {
         self.best[kind as usize]
     }
+}
+
+/// The share of its speed that a pair of counts of a type has left, always the same for it.
+fn left_by(dips: f64, kind: usize, workers: u32, servers: u32) -> f64 {
+    1.0 - dips * unit(hash(&[DIPS, kind as u64, u64::from(workers), u64::from(servers)]))
 }
 
 fn missing(job_type: &JobType, what: &str) -> String {

@@ -28,8 +28,31 @@ pub fn words() -> Words {
             ("optimus", "each task where it saves the most time"),
         ]),
         networks: vec![NetworkWords::new("dl2", "dl2", "the network after DL2 that comes with the program")],
-        edge_cases: Vec::new(),
+        edge_cases: pairs(&[
+            ("bursts", "the jobs of ten slots arrive at once"),
+            ("half-nodes", "there are half as many nodes"),
+            ("uneven-speeds", "speeds are uneven"),
+            ("misjudged-epochs", "jobs declare the wrong epochs"),
+        ]),
         figures: pairs(&[("mean_jct_ms", "mean completion time")]),
         shares: Vec::new(),
+    }
+}
+
+#[cfg(all(test, feature = "simulate"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_and_edge_cases_have_words_and_no_others_do() {
+        let words = words();
+        let heuristics = crate::policies::POLICIES
+            .iter()
+            .map(|p| p.info)
+            .filter(|p| p.sort == sched_distill_core::policy::Sort::Heuristic);
+        let named: Vec<&str> = words.policies.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(named, heuristics.map(|p| p.name).collect::<Vec<_>>());
+        let named: Vec<&str> = words.edge_cases.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(named.into_iter().eq(crate::workload::EDGE_CASES.iter().map(|(name, _)| *name)));
     }
 }

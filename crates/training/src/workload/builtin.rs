@@ -1,6 +1,9 @@
 //! Generated training jobs: types, lengths and arrivals drawn anew in every episode.
 
-use super::{JOB_BYTES, SlotArrivals, TrainingJob, TrainingWorkload, arrivals::most_per_slot, trace::ArrivalTrace};
+use super::{
+    EDGE_CASES, EdgeCase, JOB_BYTES, SlotArrivals, TrainingJob, TrainingWorkload, arrivals::most_per_slot, edge,
+    trace::ArrivalTrace,
+};
 use crate::{
     Training,
     cluster::{JOB_TYPES, Speed, SpeedGrid, SpeedLaw, TrainingCluster, job_types},
@@ -9,7 +12,7 @@ use sched_distill_core::{
     rng::{EpisodeId, Stream},
     simulation::Source,
     spec::{Args, Spec},
-    workload::{Work, WorkloadError},
+    workload::{Work, WorkloadError, edge_case},
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -32,6 +35,8 @@ pub struct Generator {
     /// How far the real epochs may be from the believed ones: they are multiplied by `1 + u` with `u` uniform in ± this.
     /// Default 0.
     pub epoch_error: f64,
+    /// What strains the scheduler, if anything.
+    pub edge: Option<EdgeCase>,
 }
 
 impl Source<Training> for Generator {
@@ -58,13 +63,15 @@ impl Source<Training> for Generator {
         let mut kinds = Stream::new(seed, "training types");
         let mut lengths = Stream::new(seed, "training lengths");
         let mut errors = Stream::new(seed, "training epochs");
-        let job = |arrival_slot| {
+        let epoch_error = self.edge.map_or(self.epoch_error, |edge| edge.epoch_error(self.epoch_error));
+        let job = |slot| {
             let kind = kinds.below(self.types as usize);
             let mut epochs = (cluster.types[kind].epoch_share * self.epochs).floor().max(1.0);
             if self.length_spread {
                 epochs *= (90 + lengths.below(20)) as f64 / 100.0;
             }
-            let real_epochs = epochs * (1.0 + errors.uniform_in(-self.epoch_error, self.epoch_error));
+            let real_epochs = epochs * (1.0 + errors.uniform_in(-epoch_error, epoch_error));
+            let arrival_slot = self.edge.map_or(slot, |edge| edge.arrival_slot(slot));
             TrainingJob { kind: kind as u8, arrival_slot, epochs, real_epochs }
         };
         self.arrivals.slots(self.rate, self.jobs, seed).into_iter().map(job).collect()
@@ -76,14 +83,17 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
     spec.refuse_file()?;
     let mut args = spec.args();
     let mut files = Vec::new();
+    let edge = edge_case(&mut args, EDGE_CASES, &edge::CASES)?;
     let nodes = args.count("nodes", 48, 1..=10_000)?;
+    let nodes = edge.map_or(nodes, |edge| edge.nodes(nodes));
+    let speed_error = args.number("speed-error", 0.0, 0.0..=0.9)?;
     let jobs = args.count("jobs", 60, 1..=1_000_000)?;
     let rate = args.number("rate", 3.0, 0.01..=1000.0)?;
     let slot_s = args.number("slot", 1200.0, 1e-3..=1e7)?;
     let max = args.count("max", 16, 1..=256)?;
     let types = args.count("types", JOB_TYPES.len() as u32, 1..=JOB_TYPES.len() as u32)?;
     let arrivals = arrivals(&mut args, slot_s, &mut files)?;
-    let speed = speed(&mut args, slot_s, max, nodes, &mut files)?;
+    let speed = speed(&mut args, slot_s, max, nodes, edge, &mut files)?;
     let epochs = match speed.law() {
         SpeedLaw::Formula => 100.0,
         SpeedLaw::Grid => 3000.0,
@@ -97,7 +107,9 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
         epochs: args.number("epochs", epochs, 1.0..=1e9)?,
         length_spread: args.word("length-spread", &["0", "1"])? == "1",
         epoch_error: args.number("epoch-error", 0.0, 0.0..=0.9)?,
+        edge,
     };
+    let speed_error = edge.map_or(speed_error, |edge| edge.speed_error(speed_error, speed.by_placement()));
     let cluster = TrainingCluster {
         types: job_types(),
         nodes,
@@ -106,7 +118,7 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
         max_workers: max,
         max_servers: max,
         speed: Arc::new(speed),
-        speed_error: args.number("speed-error", 0.0, 0.0..=0.9)?,
+        speed_error,
     };
     args.finish()?;
     TrainingWorkload::new(Arc::new(cluster), generator, files)
@@ -133,19 +145,21 @@ fn speed(
     slot_s: f64,
     max: u32,
     nodes: u32,
+    edge: Option<EdgeCase>,
     files: &mut Vec<PathBuf>,
 ) -> Result<Speed, WorkloadError> {
     let limits = [max; 2];
     let (law, dips) = (args.text("speed"), args.number("dips", 0.0, 0.0..=0.9)?);
-    if dips > 0.0 && law.as_deref().is_some_and(|law| law != "formula") {
-        return Err(args.conflict("dips", &dips.to_string(), "left out where speeds are not by formula").into());
+    if dips > 0.0 && law.as_deref() == Some("analytic") {
+        return Err(args.conflict("dips", &dips.to_string(), "left out where speeds depend on placement").into());
     }
+    let dips = edge.map_or(dips, |edge| edge.dips(dips));
     let found = match law.as_deref() {
         None | Some("formula") => Speed::formula(&JOB_TYPES, slot_s, limits, dips),
         Some("analytic") => Speed::analytic(&JOB_TYPES, slot_s, limits, nodes),
         Some(file) if file.ends_with(".json") => {
             files.push(file.into());
-            return Speed::grid(&SpeedGrid::load(file.as_ref())?, &JOB_TYPES, slot_s, limits)
+            return Speed::grid(&SpeedGrid::load(file.as_ref())?, &JOB_TYPES, slot_s, limits, dips)
                 .map_err(|problem| WorkloadError::Format { path: file.into(), problem });
         }
         Some(other) => return Err(args.conflict("speed", other, "one of formula, analytic, or a FILE.json").into()),
@@ -198,9 +212,10 @@ mod tests {
             ("builtin,arrivals=never", "arrivals must be one of uniform, poisson, bursty, or a FILE.csv"),
             ("builtin,speed=fast", "speed must be one of formula, analytic, or a FILE.json"),
             ("builtin,dips=1", "dips must be a number in 0..=0.9"),
-            ("builtin,speed=analytic,dips=0.1", "dips must be left out where speeds are not by formula"),
+            ("builtin,speed=analytic,dips=0.1", "dips must be left out where speeds depend on placement"),
             ("builtin,speed-error=1", "speed-error must be a number in 0..=0.9"),
             ("builtin,length-spread=2", "one of 0, 1"),
+            ("builtin,edge=none", "edge must be one of bursts, half-nodes, uneven-speeds, misjudged-epochs"),
             ("builtin,colour=1", "unknown parameter `colour`"),
             ("builtin,arrivals=absent.csv", "absent.csv: cannot read"),
             ("other", "unknown workload `other`"),

@@ -91,7 +91,7 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     let speed = match &speed {
         Law::Formula => Speed::formula(&types, raw.slot_s, limits, 0.0),
         Law::Analytic => Speed::analytic(&types, raw.slot_s, limits, raw.nodes),
-        Law::Grid(grid) => Speed::grid(grid, &types, raw.slot_s, limits),
+        Law::Grid(grid) => Speed::grid(grid, &types, raw.slot_s, limits, 0.0),
     };
     let cluster = TrainingCluster {
         types,

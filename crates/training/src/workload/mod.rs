@@ -15,12 +15,14 @@
 mod arrivals;
 mod battery;
 mod builtin;
+mod edge;
 mod json;
 mod trace;
 
 pub use arrivals::SlotArrivals;
 pub(crate) use battery::BATTERY;
 pub use builtin::Generator;
+pub use edge::{EDGE_CASES, EdgeCase};
 pub use trace::ArrivalTrace;
 
 use crate::{Training, cluster::TrainingCluster};
@@ -32,7 +34,7 @@ pub type TrainingWorkload = Workload<Training>;
 /// All workloads of training jobs there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Training>] = &[
     WorkloadDef::new(
-        "builtin[,nodes=48][,jobs=60][,rate=3][,slot=1200][,max=16][,epochs=E][,types=8][,arrivals=uniform|poisson|bursty|FILE.csv][,speed=formula|analytic|FILE.json][,dips=0][,length-spread=0|1][,epoch-error=0][,speed-error=0]",
+        "builtin[,nodes=48][,jobs=60][,rate=3][,slot=1200][,max=16][,epochs=E][,types=8][,arrivals=uniform|poisson|bursty|FILE.csv][,speed=formula|analytic|FILE.json][,dips=0][,length-spread=0|1][,epoch-error=0][,speed-error=0][,edge=NAME]",
         "generated jobs of the eight DL2 types on a cluster of workers and parameter servers",
         builtin::open,
     ),
