@@ -1,6 +1,5 @@
 //! Figures in words: how a scenario's figure is written, and what a comparison of it says.
 
-use crate::plain::Plain;
 use crate::words::{number, percent, tenths, time, time_unit};
 use sched_distill_core::figure::{Better, Compared, Figure};
 use sched_distill_judge::evaluator::Estimate;
@@ -52,20 +51,6 @@ pub(crate) fn measured(figure: &Figure, e: &Estimate) -> String {
 pub(crate) fn whiskers(figure: &Figure, e: &Estimate) -> String {
     let text = measured(figure, e);
     text.find('[').map_or(String::new(), |at| text[at..].to_owned())
-}
-
-/// A difference in words: `0.2 points fewer jobs on time`, `as many jobs on time`; of what is no share, `a mean load higher by 3`.
-pub(crate) fn more_or_fewer(plain: Plain<'_>, figure: &Figure, e: &Estimate) -> String {
-    let amount = measured_value(figure, e, e.value);
-    let amount = amount.trim_start_matches(['+', '\u{2212}']);
-    let is_more = e.value > 0.0;
-    match plain.words.share(&figure.name) {
-        Some(counted) if !amount.contains(['1', '2', '3', '4', '5', '6', '7', '8', '9']) => {
-            format!("as many {counted}")
-        }
-        Some(counted) => format!("{amount} {} {counted}", if is_more { "more" } else { "fewer" }),
-        None => format!("a {} {} by {amount}", plain.figure(figure), if is_more { "higher" } else { "lower" }),
-    }
 }
 
 /// A number of a comparison with the digits that the comparison's interval supports.

@@ -2,7 +2,6 @@
 
 use super::{
     glossary::{Part, explained},
-    goal,
     plain::capital,
     run_dir::RunDir,
     summary::{hardest_explained, most_important},
@@ -65,9 +64,9 @@ fn holds_up(run: &RunDir) -> Option<String> {
     let (teacher, heuristic) = (student.to_teacher?, student.to_heuristic.zip(verdict.heuristic.as_ref()));
     if objective.compared == Compared::Difference {
         let plain = run.plain();
-        let than = goal::more_or_fewer(plain, objective, &teacher);
+        let than = plain.more_or_fewer(objective, &teacher);
         let beside = heuristic.map(|(e, h)| {
-            format!(", and {} than the best heuristic tried, {}", goal::more_or_fewer(plain, objective, &e), h.policy)
+            format!(", and {} than the best heuristic tried, {}", plain.more_or_fewer(objective, &e), h.policy)
         });
         return Some(format!(
             "As the scheduler, the student has {than} than the teacher{}.",

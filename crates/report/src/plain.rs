@@ -2,6 +2,7 @@
 
 use super::{
     closest::{best_rule, kinds},
+    goal,
     words::{self, list, number, quantity},
 };
 use sched_distill_core::level::{ALL_KINDS, FLAG, FeatureSet, FeatureSpec, LevelSpec, Phrases, Words, third_person};
@@ -12,7 +13,7 @@ use sched_distill_core::{
     spec::Spec,
 };
 use sched_distill_explain::Direction;
-use sched_distill_judge::evaluator::{Condition, FidelityRow};
+use sched_distill_judge::evaluator::{Condition, Estimate, FidelityRow};
 
 /// What stands before the name of a feature of the teacher's candidate.
 const TEACHER: &str = "teacher.";
@@ -98,6 +99,18 @@ impl<'a> Plain<'a> {
     /// What a policy does, if its name has words; its parameters have none.
     pub(super) fn policy(&self, id: &str) -> Option<&'a str> {
         self.words.policy(&id.parse::<Spec>().ok()?.name)
+    }
+
+    /// A difference in words: `0.2 points fewer jobs on time`, `as many jobs on time`; of what is no share, `a mean load higher by 3`.
+    pub(super) fn more_or_fewer(&self, figure: &Figure, e: &Estimate) -> String {
+        let amount = goal::measured_value(figure, e, e.value);
+        let amount = amount.trim_start_matches(['+', '\u{2212}']);
+        let is_more = e.value > 0.0;
+        match self.words.share(&figure.name) {
+            Some(counted) if !amount.contains(|c: char| c.is_ascii_digit() && c != '0') => format!("as many {counted}"),
+            Some(counted) => format!("{amount} {} {counted}", if is_more { "more" } else { "fewer" }),
+            None => format!("a {} {} by {amount}", self.figure(figure), if is_more { "higher" } else { "lower" }),
+        }
     }
 
     /// `where one giant job shares the cluster`: a workload in words, if it has any.

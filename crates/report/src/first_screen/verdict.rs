@@ -205,7 +205,7 @@ impl Said<'_> {
     }
 
     fn more_or_fewer(&self, e: &Estimate) -> String {
-        goal::more_or_fewer(self.run.plain(), self.objective, e)
+        self.run.plain().more_or_fewer(self.objective, e)
     }
 
     fn short(&self, e: &Estimate) -> String {
