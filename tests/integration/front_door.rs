@@ -6,11 +6,13 @@ use sched_distill::{
     evaluator::{Evaluation, FidelityRow, Role, best_single_features},
     explainer::Explanation,
     level::{FeatureSet, LevelSpec, NONE_FLAG, Phrases, Values, Words, third_person},
+    model::{Student, guard_in_words},
     pipeline::{AnyScenario, RunInfo},
     registry::all,
     trace::{LevelTable, Trace},
 };
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// What a demo has left.
@@ -197,6 +199,51 @@ fn beside_the_flag(table: &LevelTable, column: usize, none: usize) -> LevelTable
         }
     }
     found
+}
+
+/// The jobs that the README says one writes in a minute.
+fn jobs_of_the_readme() -> String {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let start = readme.find("```json\n").expect("a list of jobs") + "```json\n".len();
+    readme[start..start + readme[start..].find("```").unwrap()].to_owned()
+}
+
+/// Where a search finds a better schedule, all of the page and what is typed next are about the student that has it; the one without
+/// edits is the comparison.
+#[test]
+fn a_page_is_about_one_student() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    fs::write(dir.join("jobs.json"), jobs_of_the_readme()).unwrap();
+    let said = done(dir, &["demo", "-w", "json:jobs.json", "-n", "8", "-o", "run"]);
+    let run = dir.join("run");
+    let [taken, fitted] = ["student.json", "fitted.json"].map(|name| Student::load(&run.join(name)).unwrap());
+    assert!(taken.guards.len() + taken.patches.len() > 0 && fitted.guards.is_empty() && fitted.patches.is_empty());
+    assert!(taken.decides_as(&Student::load(&run.join("augmented/student.json")).unwrap()));
+    let hash = taken.hash();
+    for name in
+        ["evaluation.json", "explanation.json", "decisions.json", "what_if.json", "attacks.json", "latency.json"]
+    {
+        assert_eq!(read::<Value>(&run.join(name))["student"], hash.as_str(), "{name}");
+    }
+    let evaluation: Evaluation = read(&run.join("evaluation.json"));
+    let verdict = evaluation.verdict().unwrap();
+    let own = verdict.student.to_teacher.unwrap();
+    assert!(own.value < verdict.fitted.unwrap().to_teacher.unwrap().value, "the edits are what it is better by");
+    let page = fs::read_to_string(run.join("report/report.html")).unwrap();
+    let card = fs::read_to_string(run.join("report/model_card.md")).unwrap();
+    for text in [&page, &card] {
+        assert!(text.contains(&hash) && !text.contains(&fitted.hash()), "the hash of the one that is explained, alone");
+    }
+    let rules = text(&page, ["<ol id=\"five-rules\"", "</ol>"]);
+    let words = (all().find("dag").unwrap().info().words)();
+    for guard in taken.guards.iter().take(1) {
+        let phrases = words.phrases(&taken.feature_set, &guard.level);
+        let sentence = guard_in_words(guard, &phrases, &|value, _| value.to_string());
+        assert!(rules.to_lowercase().starts_with(&sentence[..12].to_lowercase()), "{sentence}: {rules}");
+    }
+    let (_, next) = said.split_once("\nnext\n").expect("what comes next");
+    assert!(next.contains("run/student.json") && !next.contains("fitted") && !next.contains("augmented"), "{next}");
 }
 
 #[test]

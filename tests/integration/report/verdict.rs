@@ -4,8 +4,9 @@
 use super::{Outcome, fixture::write_run, sentences::section};
 use rayon::prelude::*;
 use sched_distill::{
-    evaluator::{ClosedLoop, Evaluation, Role, Runs, VerdictGates, compare},
+    evaluator::{ClosedLoop, Estimate, Evaluation, FidelityRow, Role, Runs, VerdictGates, compare},
     figure::COMPLETION_FIGURES,
+    level::ALL_KINDS,
     pipeline::{DecisionTime, Latency},
     report::{ReportParams, RunVerdict, write_report_with},
     trace::EpisodeFigures,
@@ -22,6 +23,8 @@ struct Case {
     usual: Policies,
     others: Vec<(&'static str, Ratios)>,
     gates: &'static [&'static str],
+    /// Whether known rules make all of the teacher's choices.
+    known: bool,
 }
 
 const FINE: Ratios = [1.0, 1.02, 1.01];
@@ -54,6 +57,29 @@ impl Case {
         self
     }
 
+    fn known(mut self) -> Self {
+        self.known = true;
+        self
+    }
+
+    /// Agreement as it was; of a known rule one more row for each level.
+    fn fidelity(&self, before: &Evaluation) -> Vec<FidelityRow> {
+        let mut rows = before.fidelity.clone();
+        let mut levels: Vec<String> = rows.iter().map(|row| row.level.clone()).collect();
+        levels.dedup();
+        let top1 = Estimate { value: 1.0, low: 1.0, high: 1.0 };
+        let row = |level| FidelityRow {
+            level,
+            kind: ALL_KINDS.to_owned(),
+            scorer: "known".to_owned(),
+            role: Role::Heuristic,
+            top1,
+            ..before.fidelity[0].clone()
+        };
+        rows.extend(levels.into_iter().filter(|_| self.known).map(row));
+        rows
+    }
+
     fn evaluation(&self, before: &Evaluation) -> Evaluation {
         let others = self.others.iter().map(|&(workload, ratios)| {
             let policies: Policies = vec![TEACHER, ("tree", Role::Student, ratios)];
@@ -62,6 +88,7 @@ impl Case {
         Evaluation {
             closed_loop: (!self.usual.is_empty()).then(|| closed_loop("builtin", &self.usual)),
             other_workloads: others.collect(),
+            fidelity: self.fidelity(before),
             ..before.clone()
         }
     }
@@ -119,7 +146,7 @@ struct Pattern {
     but: fn() -> Case,
 }
 
-const PATTERNS: [Pattern; 23] = [
+const PATTERNS: [Pattern; 27] = [
     Pattern {
         says: "On the usual workload the student replaces decima at 1.01 × its mean completion time",
         given: || student(FINE).on("other", [1.3; 3]),
@@ -160,6 +187,27 @@ const PATTERNS: [Pattern; 23] = [
         but: || student(FINE).and("fifo", Role::Heuristic, [1.05, 1.05, 1.05]),
     },
     Pattern {
+        says: "Decima is a known rule, first come, first served (fifo): known rules make its choices in 100.0 %, and this one \
+               schedules as well: 1.000 × its mean completion time. Use the rule; no student is needed.",
+        given: || student(FINE).known().and("fifo", Role::Heuristic, [1.0; 3]),
+        but: || student(FINE).and("fifo", Role::Heuristic, [1.0; 3]),
+    },
+    Pattern {
+        says: "Use the rule; no student is needed.",
+        given: || student(FINE).known().and("fifo", Role::Heuristic, [1.0, 1.005, 0.995]),
+        but: || student(FINE).known().and("fifo", Role::Heuristic, [1.0, 1.05, 0.95]),
+    },
+    Pattern {
+        says: "Decima itself is a known rule, first come, first served (fifo): known rules make its choices in 100.0 %.",
+        given: || student([0.9; 3]).known().and("fifo", Role::Heuristic, [1.0; 3]),
+        but: || student(FINE).known().and("fifo", Role::Heuristic, [1.0; 3]),
+    },
+    Pattern {
+        says: "Without the edits that a search found it would be at 1.20 ×",
+        given: || student(FINE).and("fitted", Role::Fitted, [1.2, 1.21, 1.19]),
+        but: || student(FINE).and("fitted", Role::Augmented, [1.2, 1.21, 1.19]),
+    },
+    Pattern {
         says: "The student does not replace decima: it stalled in 1 of 3 episodes, where jobs never end.",
         given: || student([1.0, 0.0, 1.0]),
         but: || student([1.0, 1.0, 1.0]),
@@ -173,7 +221,7 @@ const PATTERNS: [Pattern; 23] = [
         but: || student(FINE),
     },
     Pattern {
-        says: "Not tried as a scheduler: whether the student may replace decima:model.pt,mode=sample is open.",
+        says: "Not tried as a scheduler: whether the student may replace decima is open.",
         given: Case::default,
         but: || student(FINE),
     },
@@ -279,6 +327,16 @@ fn the_advice_is_part_of_the_verdict_and_the_same() -> Outcome {
     assert!(verdict.advice.is_some() && verdict.take.is_none(), "the run's own");
     let (verdict, _) = student(FINE).said()?;
     assert!(verdict.advice.is_none() && !verdict.text.contains("Take "), "{}", verdict.text);
+    assert_eq!(verdict.instead, None);
+    // A rule leaves no student to take, unless another one is surely better than it.
+    let known = || student(FINE).known().and("fifo", Role::Heuristic, [1.0; 3]);
+    let (verdict, _) = known().and("more", Role::Augmented, [1.2; 3]).said()?;
+    assert_eq!((verdict.instead.as_deref(), verdict.take), (Some("fifo"), None));
+    let worse = student(FINE).and("fifo", Role::Heuristic, [0.95; 3]);
+    assert_eq!(worse.said()?.0.instead.as_deref(), Some("fifo"));
+    // A rule that is no good itself replaces nobody.
+    let both_bad = student([1.3; 3]).and("fifo", Role::Heuristic, [1.2; 3]);
+    assert_eq!(both_bad.said()?.0.instead, None);
     Ok(())
 }
 
@@ -304,7 +362,7 @@ fn the_first_screen_has_a_picture_figures_with_a_word_on_what_is_good_and_the_ga
         "Worst: one giant job shares the cluster",
         "agreement with the teacher, where it really chooses",
         "1.010 mean completion time, times the teacher's",
-        "good: at most 1.050",
+        "good: all of it at most 1.050",
         "good: up to 60, about a page",
         "– as fast as the teacher, decision by decision",
         "mean completion time at most 1.250 × the teacher's on every other workload; at worst, where one giant job",
