@@ -66,8 +66,8 @@ pub(super) struct DemoArgs {
     /// Choices learnt from per level at most, and about as many to choose, measure and explain on: for less memory [default: 30000; 3000 with
     /// --fast]
     ///
-    /// Fewer episodes are then recorded to choose and to measure on, and rules are not fitted again on other episodes, which takes all
-    /// choices.
+    /// Fewer where these have more than 13 million numbers. With this option fewer episodes are recorded to choose and to measure on, and
+    /// rules are not fitted again on other episodes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Input", hide_short_help = true)]
     max_choices: Option<u32>,
     /// Run directory; the report goes to its `report` folder
@@ -77,6 +77,9 @@ pub(super) struct DemoArgs {
     #[arg(long, help_heading = "Output")]
     force: bool,
 }
+
+/// Decisions that a search for a better schedule takes at most: where an episode has thousands, it takes fewer episodes.
+const DECISIONS_SEARCHED: u64 = 12_000_000;
 
 /// How much of everything there is.
 struct Extent {
@@ -93,7 +96,7 @@ struct Extent {
     /// Test episodes of the closed loop, and of every edge case.
     test: u32,
     edge: u32,
-    /// Episodes of the search for a better schedule; `None` for no search.
+    /// Episodes of the search for a better schedule, if it can afford them; `None` for no search.
     search: Option<u64>,
     /// Test episodes in which users try to be served sooner, and how many in each.
     gamed: u32,
@@ -139,6 +142,22 @@ impl Extent {
     }
 }
 
+/// Numbers in the rows of a level that are learnt from at most: time and memory go by these more than by choices.
+const NUMBERS: usize = 13_000_000;
+
+/// Choices that may be learnt from per level, of those that should: fewer where choices have many candidates with many features.
+fn affordable_choices(train: &Trace, choices: usize) -> Result<usize> {
+    let mut affordable = choices;
+    for level in &train.manifest.feature_set.levels {
+        let numbers = train.rows_of(&level.name) * level.features.len();
+        if numbers > NUMBERS {
+            let there = train.outlines(&level.name)?.len();
+            affordable = affordable.min((there as f64 * NUMBERS as f64 / numbers as f64) as usize);
+        }
+    }
+    Ok(affordable)
+}
+
 /// Who is explained, on what, and where it goes.
 struct Demo<'a> {
     args: &'a DemoArgs,
@@ -180,8 +199,9 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     output.text(format!("teacher {}, workload {}", demo.teacher, args.workload))?;
 
     let episodes = demo.extent.episodes;
+    let train = demo.record(Split::Train.name(), (Split::Train, 0, episodes), None, output)?;
+    demo.extent.choices = affordable_choices(&train, demo.extent.choices)?;
     let by_teacher = |split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
-    let train = by_teacher(Split::Train, episodes)?;
     let few = demo.few_episodes(&train)?;
     let validation = by_teacher(Split::Validation, episodes.div_ceil(3).min(few))?;
     let test = by_teacher(Split::Test, episodes.div_ceil(4).max(2).min(few))?;
@@ -205,7 +225,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     student.save(&student_path)?;
     demo.lap("fit_s");
 
-    let augmented = demo.augment(&student, output)?;
+    let augmented = demo.augment(&student, &train, output)?;
     demo.lap("augment_s");
 
     output.note("measuring");
@@ -336,9 +356,17 @@ impl Demo<'_> {
         }
     }
 
+    /// Episodes that a search may take, of those that it should.
+    fn affordable(&self, train: &Trace, episodes: u64) -> Result<u64> {
+        let Some(first) = train.manifest.feature_set.levels.first() else { return Ok(episodes) };
+        let each = train.outlines(&first.name)?.len() as u64 / u64::from(train.manifest.episodes.max(1));
+        Ok(episodes.min(DECISIONS_SEARCHED / each.max(1)).max(1))
+    }
+
     /// Searches a better schedule for a while; what was found, and its file.
-    fn augment(&self, student: &Student, output: &Output) -> Result<Option<(PathBuf, Student)>> {
+    fn augment(&self, student: &Student, train: &Trace, output: &Output) -> Result<Option<(PathBuf, Student)>> {
         let Some(budget) = self.extent.search else { return Ok(None) };
+        let budget = self.affordable(train, budget)?;
         let dir = self.args.output.join("augmented");
         check_folder(&dir)?;
         let request = AugmentRequest {
