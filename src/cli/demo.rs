@@ -1,6 +1,7 @@
 //! `distill demo`: the whole pipeline, from recording to the report.
 
 mod choose;
+mod extent;
 mod gaming;
 mod needs;
 mod summary;
@@ -33,6 +34,7 @@ use crate::{
 use anyhow::{Context, Result};
 use choose::Chosen;
 use clap::Args;
+use extent::{Extent, affordable_choices, affordable_search};
 use needs::Needs;
 use serde_json::json;
 use std::{
@@ -75,8 +77,8 @@ pub(super) struct DemoArgs {
     /// Choices learnt from per level at most, and about as many to choose, measure and explain on: for less memory [default: 30000; 3000 with
     /// --fast]
     ///
-    /// Fewer episodes are then recorded to choose and to measure on, and rules are not fitted again on other episodes, which takes all
-    /// choices.
+    /// Fewer where these have more than 13 million numbers. With this option fewer episodes are recorded to choose and to measure on, and
+    /// rules are not fitted again on other episodes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Input", hide_short_help = true)]
     max_choices: Option<u32>,
     /// Run directory; the report goes to its `report` folder
@@ -85,67 +87,6 @@ pub(super) struct DemoArgs {
     /// Replace a run that was made with other arguments
     #[arg(long, help_heading = "Output")]
     force: bool,
-}
-
-/// How much of everything there is.
-struct Extent {
-    /// Training episodes.
-    episodes: u32,
-    /// Choices learnt from per level.
-    choices: usize,
-    /// Training episodes in which a first student decides and the teacher labels.
-    own: u32,
-    /// Validation episodes in which students that are equally faithful schedule for the choice of one.
-    choosing: u32,
-    /// Fits on draws of the training episodes.
-    resamples: u32,
-    /// Test episodes of the closed loop, and of every edge case.
-    test: u32,
-    edge: u32,
-    /// Episodes of the search for a better schedule; `None` for no search.
-    search: Option<u64>,
-    /// Test episodes in which users try to be served sooner, and how many in each.
-    gamed: u32,
-    targets: u32,
-}
-
-impl Extent {
-    fn of(args: &DemoArgs) -> Self {
-        let extent = Self::usual(args);
-        match args.max_choices {
-            Some(most) => Self { choices: most as usize, resamples: 0, ..extent },
-            None => extent,
-        }
-    }
-
-    fn usual(args: &DemoArgs) -> Self {
-        match args.fast {
-            false => Self {
-                episodes: args.episodes.unwrap_or(40),
-                choices: FitPlan::CHOICES,
-                own: args.episodes.unwrap_or(40).div_ceil(2),
-                choosing: 30,
-                resamples: 3,
-                test: 120,
-                edge: 25,
-                search: Some(5000),
-                gamed: 20,
-                targets: 3,
-            },
-            true => Self {
-                episodes: args.episodes.unwrap_or(16),
-                choices: 3000,
-                own: 0,
-                choosing: 12,
-                resamples: 0,
-                test: 30,
-                edge: 10,
-                search: None,
-                gamed: 10,
-                targets: 2,
-            },
-        }
-    }
 }
 
 /// Who is explained, on what, and where it goes.
@@ -192,8 +133,9 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     output.text(format!("teacher {}{called}, workload {}", demo.teacher, args.workload))?;
 
     let episodes = demo.extent.episodes;
+    let train = demo.record(Split::Train.name(), (Split::Train, 0, episodes), None, output)?;
+    demo.extent.choices = affordable_choices(&train, demo.extent.choices)?;
     let by_teacher = |split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
-    let train = by_teacher(Split::Train, episodes)?;
     let few = demo.few_episodes(&train)?;
     let validation = by_teacher(Split::Validation, episodes.div_ceil(3).min(few))?;
     let test = by_teacher(Split::Test, episodes.div_ceil(4).max(2).min(few))?;
@@ -214,7 +156,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     prefer_the_best_schedule(scenario, &mut fitted, &closed_loop, Watched::new(output).caller())?;
     demo.lap("fit_s");
 
-    let edited = demo.augment(&fitted.student, output)?;
+    let edited = demo.augment(&fitted.student, &train, output)?;
     let Chosen { student, beside } = demo.choose(fitted.student, edited, output)?;
     student.save(&dir.join("student.json"))?;
     save_fitted(dir, &beside)?;
@@ -347,8 +289,9 @@ impl Demo<'_> {
     }
 
     /// Searches a better schedule for a while; what was found.
-    fn augment(&self, student: &Student, output: &Output) -> Result<Option<Student>> {
+    fn augment(&self, student: &Student, train: &Trace, output: &Output) -> Result<Option<Student>> {
         let Some(budget) = self.extent.search else { return Ok(None) };
+        let budget = affordable_search(train, budget)?;
         let dir = self.args.output.join("augmented");
         check_folder(&dir)?;
         let request = AugmentRequest {

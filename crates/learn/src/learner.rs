@@ -273,6 +273,14 @@ impl OwnSpline {
 /// Choices that coefficients of searched terms are fitted on unless another number is asked for.
 const SPLINE_CHOICES: usize = 30_000;
 
+impl Learner {
+    /// Choices that it learns from at most, also where a size is asked for; `None` for all.
+    pub(super) fn most_choices(self, params: &FitParams, sized: bool) -> Option<usize> {
+        let searched = matches!(self, Self::SplineLogit | Self::BoundedLogit) || (sized && self == Self::Logit);
+        params.max_choices.or(searched.then_some(SPLINE_CHOICES))
+    }
+}
+
 impl ChoiceLearner for OwnSpline {
     fn name(&self) -> &str {
         self.learner.name()

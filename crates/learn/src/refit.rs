@@ -1,11 +1,11 @@
 //! The same fit on other episodes: would they give the same rules?
 
-use super::{FitError, FitParams, Learner};
+use super::{Draw, FitError, FitParams, Learner};
 use sched_distill_core::{
     model::{LevelModels, NamedModel, ScoreCandidates, Student},
     rng::{Stream, hash},
 };
-use sched_distill_trace::LevelTable;
+use sched_distill_trace::{LevelTable, Outline};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a student cannot be fitted again.
@@ -36,6 +36,7 @@ pub struct Refit {
 
 #[derive(Clone, Debug)]
 struct Recipe {
+    level: String,
     learner: Learner,
     params: FitParams,
     /// Size of a model that was chosen by its size.
@@ -67,21 +68,32 @@ impl Refit {
                 || (learner.is_some_and(searched) && size > params.max_leaf_nodes);
             let learner = learner.ok_or_else(missing)?;
             let params = FitParams { learners: vec![learner], used: learner.name().to_owned(), ..params.clone() };
-            Ok(Recipe { learner, params, size: chosen.then_some(size), temperature: named.temperature })
+            let level = level.level.clone();
+            Ok(Recipe { level, learner, params, size: chosen.then_some(size), temperature: named.temperature })
         };
         Ok(Self { levels: student.levels.iter().map(recipe).collect::<Result<_, _>>()? })
     }
 
-    /// Fits again on as many episodes as there are, drawn with replacement: a choice of an episode that was drawn twice
-    /// counts twice. One model per level; which episodes are drawn depends on `seed`, `number` and the episodes alone. The
-    /// tables have the student's levels in order.
+    /// Draws as many episodes as there are, with replacement: a choice of an episode that was drawn twice counts twice. Which
+    /// episodes are drawn depends on `seed`, `number` and the episodes alone. Per level, the weights with which a fit takes the
+    /// choices, 0 for those that it does not take ([`LevelTable::drawn`]): of what these are like no rows need to be known. Levels
+    /// are the student's, in order.
     ///
     /// # Errors
     ///
-    /// A level without choices in the episodes drawn, and what a learner objects to.
-    pub fn resampled(&self, train: &[LevelTable], seed: u64, number: u64) -> Result<Vec<NamedModel>, FitError> {
-        let times = draw(&episodes(train), seed, number);
-        self.levels.iter().zip(train).map(|(recipe, table)| recipe.fit(&multiplied(table, &times))).collect()
+    /// A level without choices in the episodes drawn.
+    pub fn draw(&self, choices: &[Vec<Outline>], seed: u64, number: u64) -> Result<Vec<Vec<f64>>, FitError> {
+        let times = draw(&episodes(choices), seed, number);
+        self.levels.iter().zip(choices).map(|(recipe, choices)| recipe.draw(choices, &times)).collect()
+    }
+
+    /// Fits again: one model per level. The tables have the student's levels in order.
+    ///
+    /// # Errors
+    ///
+    /// What a learner objects to.
+    pub fn fit(&self, train: &[LevelTable]) -> Result<Vec<NamedModel>, FitError> {
+        self.levels.iter().zip(train).map(|(recipe, table)| recipe.fit(table)).collect()
     }
 }
 
@@ -91,6 +103,16 @@ fn searched(learner: Learner) -> bool {
 }
 
 impl Recipe {
+    fn draw(&self, choices: &[Outline], times: &BTreeMap<u32, f32>) -> Result<Vec<f64>, FitError> {
+        let mut draw = Draw::default();
+        for choice in choices {
+            let times = times.get(&choice.episode).copied().unwrap_or(0.0);
+            draw.add(&Outline { weight: choice.weight * times, ..*choice });
+        }
+        let weights = draw.weights(self.params.balance, self.learner.most_choices(&self.params, self.size.is_some()));
+        weights.ok_or_else(|| FitError::NoChoices { level: self.level.clone() })
+    }
+
     fn fit(&self, table: &LevelTable) -> Result<NamedModel, FitError> {
         let learner = self.learner.with(&self.params);
         let sized = match self.size {
@@ -104,8 +126,8 @@ impl Recipe {
 
 /// The episodes of all levels, ascending.
 #[must_use]
-pub fn episodes(tables: &[LevelTable]) -> Vec<u32> {
-    let all: BTreeSet<u32> = tables.iter().flat_map(|t| &t.choices).map(|c| c.episode).collect();
+pub fn episodes(choices: &[Vec<Outline>]) -> Vec<u32> {
+    let all: BTreeSet<u32> = choices.iter().flatten().map(|c| c.episode).collect();
     all.into_iter().collect()
 }
 
@@ -117,14 +139,6 @@ fn draw(episodes: &[u32], seed: u64, number: u64) -> BTreeMap<u32, f32> {
         *times.entry(episodes[stream.below(episodes.len())]).or_insert(0.0) += 1.0;
     }
     times
-}
-
-fn multiplied(table: &LevelTable, times: &BTreeMap<u32, f32>) -> LevelTable {
-    let mut drawn = table.select(|episode| times.contains_key(&episode));
-    for choice in &mut drawn.choices {
-        choice.weight *= times.get(&choice.episode).copied().unwrap_or(0.0);
-    }
-    drawn
 }
 
 #[cfg(test)]
@@ -150,6 +164,15 @@ mod tests {
         tiny::table("job", &choices)
     }
 
+    fn outlines(table: &LevelTable) -> Vec<Outline> {
+        table.iter().map(|choice| Outline::of(&choice)).collect()
+    }
+
+    /// What a fit takes with these weights.
+    fn drawn(table: &LevelTable, weights: &[f64]) -> LevelTable {
+        LevelTable { drawn: Some(weights.to_vec()), ..table.clone() }
+    }
+
     fn student(table: &LevelTable, params: &FitParams) -> Student {
         let spec: LevelSpec = table.spec.clone();
         let set = FeatureSet { scenario: "dag".to_owned(), levels: vec![spec] };
@@ -161,15 +184,21 @@ mod tests {
     #[test]
     fn episodes_are_drawn_whole_and_as_many_as_there_are() {
         let table = table(12);
-        let times = draw(&episodes(std::slice::from_ref(&table)), 3, 0);
+        let choices = [outlines(&table)];
+        let times = draw(&episodes(&choices), 3, 0);
         assert_eq!(times.values().sum::<f32>(), 12.0);
         assert!(times.len() < 12 && times.values().any(|&n| n > 1.0), "{times:?}");
-        let drawn = multiplied(&table, &times);
-        for choice in &drawn.choices {
-            assert_eq!(choice.weight, times[&choice.episode]);
+        let refit = Refit::of(&student(&table, &FitParams::default())).unwrap();
+        let weights = refit.draw(&choices, 3, 0).unwrap();
+        for (choice, weight) in table.choices.iter().zip(&weights[0]) {
+            assert_eq!(*weight, times.get(&choice.episode).copied().map_or(0.0, f64::from));
         }
-        assert_eq!(drawn.choices.len(), 20 * times.len());
-        assert_ne!(times, draw(&episodes(std::slice::from_ref(&table)), 3, 1));
+        assert_ne!(times, draw(&episodes(&choices), 3, 1));
+        // Fewer are drawn as a fit draws them.
+        let few = student(&table, &FitParams { max_choices: Some(50), ..FitParams::default() });
+        let weights = Refit::of(&few).unwrap().draw(&choices, 3, 0).unwrap();
+        assert!(weights[0].iter().filter(|w| **w > 0.0).count() <= 50);
+        assert!((weights[0].iter().sum::<f64>() - 240.0).abs() < 1e-9);
     }
 
     /// Each episode once is the fit itself.
@@ -179,10 +208,13 @@ mod tests {
         let params = FitParams { max_leaf_nodes: 6, ..FitParams::default() };
         let student = student(&table, &params);
         let refit = Refit::of(&student).unwrap();
-        let again = refit.levels[0].fit(&multiplied(&table, &(0..12).map(|e| (e, 1.0)).collect())).unwrap();
-        assert_eq!(again, *student.levels[0].scheduler());
-        let tables = std::slice::from_ref(&table);
-        let [one, same, other] = [(1, 0), (1, 0), (1, 1)].map(|(seed, n)| refit.resampled(tables, seed, n).unwrap());
+        let choices = [outlines(&table)];
+        let once = refit.levels[0].draw(&choices[0], &(0..12).map(|e| (e, 1.0)).collect()).unwrap();
+        assert_eq!(refit.levels[0].fit(&drawn(&table, &once)).unwrap(), *student.levels[0].scheduler());
+        let [one, same, other] = [(1, 0), (1, 0), (1, 1)].map(|(seed, number)| {
+            let weights = refit.draw(&choices, seed, number).unwrap();
+            refit.fit(&[drawn(&table, &weights[0])]).unwrap()
+        });
         assert_eq!(one, same);
         assert_ne!(one, other);
     }
@@ -194,7 +226,7 @@ mod tests {
         let large =
             FitParams { learners: vec![Learner::Linear, Learner::Tree, Learner::Logit], ..FitParams::default() };
         student.provenance.parameters = serde_json::to_value(FitParams { used: "linear".to_owned(), ..large }).unwrap();
-        let models = Refit::of(&student).unwrap().resampled(std::slice::from_ref(&table), 1, 0).unwrap();
+        let models = Refit::of(&student).unwrap().fit(std::slice::from_ref(&table)).unwrap();
         assert!(matches!(&models[0].model, Model::Tree(tree) if tree.leaves() == 3));
     }
 

@@ -59,7 +59,7 @@ pub use run_dir::{FileHash, Known, RUN_FORMAT, RunDir, RunInfo, SplitInfo, Teach
 pub use serve::{Pipes, ServeParams, serve};
 pub use shadow::{ShadowReport, shadow_report};
 pub use stability::{Resampling, resampled};
-pub use tables::{Lessons, tables};
+pub use tables::{Lessons, ROWS_TO_CHOOSE_ON, tables};
 
 use sched_distill_trace::recorder::Progress;
 use std::{
@@ -121,9 +121,9 @@ mod tests {
     use super::*;
     use sched_distill_core::rng::Split;
     use sched_distill_dag::{policies, workload};
-    use sched_distill_learn::{By, FitParams, Gate, Learner};
+    use sched_distill_learn::{By, FitParams, Gate, Learner, is_usable};
     use sched_distill_trace::{
-        Shard, Trace,
+        LevelTable, Outline, Shard, Trace,
         recorder::{RecordRequest, record},
     };
     use std::{path::Path, sync::Mutex};
@@ -162,7 +162,7 @@ mod tests {
             let mut all = a.level(&level.name)?;
             all.append(b.level(&level.name)?);
             assert_eq!(train[i], all);
-            assert_eq!(both.table(&level.name)?, all);
+            assert_eq!(both.outlines(&level.name)?, all.iter().map(|c| Outline::of(&c)).collect::<Vec<_>>());
             assert_eq!(validation[i], held.level(&level.name)?);
         }
         let plan = FitPlan { params: FitParams { max_leaf_nodes: 4, ..FitParams::default() }, size: None };
@@ -174,6 +174,28 @@ mod tests {
         let params = Resampling { resamples: 2, choices: 50, seed: 1 };
         assert!(!resampled(&student, both, &held, params, caller)?.is_empty());
         assert!(resampled(&student, (&a).into(), &held, params, caller)?.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn of_many_rows_to_choose_on_choices_are_drawn_that_stand_for_all() -> Outcome {
+        let dir = tempfile::tempdir()?;
+        let held = trace(dir.path(), 3)?;
+        let caller = Caller { watch: &(), stop: &AtomicBool::new(false) };
+        let read = |from, most| tables::to_choose_on(&held, "stage", (from, most), caller);
+        let all = held.level("stage")?;
+        assert_eq!(read(0, all.rows())?, all);
+        let late = all.select(|episode| episode >= 4);
+        assert_eq!(read(4, late.rows())?, late);
+        let few = read(4, late.rows() / 3)?;
+        assert!(few.choices.len() * 3 <= late.choices.len(), "{} of {}", few.choices.len(), late.choices.len());
+        let weight =
+            |table: &LevelTable| -> f64 { table.iter().filter(is_usable).map(|c| f64::from(c.header.weight)).sum() };
+        assert!((weight(&few) / weight(&late) - 1.0).abs() < 1e-4, "{} of {}", weight(&few), weight(&late));
+        for choice in few.iter() {
+            let there = late.iter().find(|c| c.header.id == choice.header.id).ok_or("drawn from elsewhere")?;
+            assert!(is_usable(&there) && there.x == choice.x && there.log_prob == choice.log_prob);
+        }
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! Whether other training episodes would have given the same rules.
 
-use super::{Caller, Lessons, PipelineError};
+use super::{Caller, Lessons, PipelineError, tables::kept};
 use rayon::prelude::*;
 use sched_distill_core::model::{NamedModel, Student};
 use sched_distill_explain::{LevelStability, stability};
 use sched_distill_learn::{Refit, episodes};
-use sched_distill_trace::Trace;
+use sched_distill_trace::{LevelTable, Trace};
 
 /// How often a student is fitted again, and what is compared.
 #[derive(Clone, Copy, Debug)]
@@ -48,20 +48,29 @@ pub fn resampled(
             return Ok(Vec::new());
         }
     };
-    let tables = student.levels.iter().map(|l| train.table(&l.level)).collect::<Result<Vec<_>, _>>()?;
+    let choices = student.levels.iter().map(|l| train.outlines(&l.level)).collect::<Result<Vec<_>, _>>()?;
     let begin = || caller.watch.step("fitting on other episodes");
     caller.watch.steps(params.resamples as usize);
     begin();
+    let failed = |number: u32| move |source| PipelineError::Refit { number: number + 1, source };
+    let draw = |number: u32| refit.draw(&choices, params.seed, u64::from(number)).map_err(failed(number));
+    let drawn = (0..params.resamples).map(draw).collect::<Result<Vec<_>, _>>()?;
+    let rows = student.levels.iter().enumerate().map(|(i, level)| {
+        let of_level: Vec<&[f64]> = drawn.iter().map(|levels| &levels[i][..]).collect();
+        Rows::read(train, &level.level, &of_level, caller)
+    });
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    drop(drawn);
     let fit = |number: u32| {
         caller.check()?;
-        let failed = |source| PipelineError::Refit { number: number + 1, source };
-        let models = refit.resampled(&tables, params.seed, u64::from(number)).map_err(failed)?;
+        let tables: Vec<LevelTable> = rows.iter().map(|rows| rows.drawn(number as usize)).collect();
+        let models = refit.fit(&tables).map_err(failed(number))?;
         begin();
         Ok::<_, PipelineError>(models)
     };
     let fits = (0..params.resamples).into_par_iter().map(fit).collect::<Result<Vec<Vec<NamedModel>>, _>>()?;
     caller.watch.done();
-    let episodes = episodes(&tables).len();
+    let episodes = episodes(&choices).len();
     let mut found = Vec::new();
     for (i, level) in student.levels.iter().enumerate() {
         let sample = test.asked_of(student.abstains).sample(&level.level, params.choices, params.seed)?;
@@ -69,4 +78,30 @@ pub fn resampled(
         found.extend(stability(student, level, &sample, &of_level, episodes));
     }
     Ok(found)
+}
+
+/// The choices of a level that some fit takes, and with what weights each fit takes them: a trace has many more.
+struct Rows {
+    table: LevelTable,
+    weights: Vec<Vec<f64>>,
+}
+
+impl Rows {
+    /// `weights` are those of all choices of the level, fit by fit.
+    fn read(train: Lessons<'_>, level: &str, weights: &[&[f64]], caller: Caller<'_>) -> Result<Self, PipelineError> {
+        let taken = |place: usize| weights.iter().any(|weights| weights[place] > 0.0);
+        let mut places = 0..;
+        let table = kept(train, level, caller, |_| places.next().is_some_and(taken))?;
+        let of_taken = |weights: &&[f64]| (0..weights.len()).filter(|&at| taken(at)).map(|at| weights[at]).collect();
+        Ok(Self { table, weights: weights.iter().map(of_taken).collect() })
+    }
+
+    /// What this fit takes.
+    fn drawn(&self, number: usize) -> LevelTable {
+        let weights = &self.weights[number];
+        let mut places = 0..;
+        let mut drawn = self.table.filter(|_| places.next().is_some_and(|at: usize| weights[at] > 0.0));
+        drawn.drawn = Some(weights.iter().copied().filter(|&w| w > 0.0).collect());
+        drawn
+    }
 }

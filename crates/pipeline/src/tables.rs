@@ -3,7 +3,7 @@
 use super::{Caller, PipelineError};
 use sched_distill_core::model::Provenance;
 use sched_distill_learn::{Draw, FitParams, is_usable};
-use sched_distill_trace::{Choice, LevelTable, Trace, TraceError, hash_of};
+use sched_distill_trace::{Choice, LevelTable, Outline, Trace, TraceError, hash_of};
 
 /// One or several traces that are learnt from together: other episodes, other workloads, states that other policies met.
 #[derive(Clone, Copy, Debug)]
@@ -60,15 +60,18 @@ impl<'a> Lessons<'a> {
         hash_of(&self.traces().map(|trace| trace.hash.clone()).collect::<Vec<_>>())
     }
 
-    /// A level of all traces.
-    ///
-    /// # Errors
-    ///
-    /// A trace that cannot be read.
-    pub fn table(self, level: &str) -> Result<LevelTable, TraceError> {
-        let mut all = self.first.level(level)?;
-        for other in self.others {
-            all.append(other.level(level)?);
+    /// What the choices of a level are like in all traces, in order.
+    pub(super) fn outlines(self, level: &str) -> Result<Vec<Outline>, TraceError> {
+        let mut all = Vec::new();
+        for trace in self.traces() {
+            // What a file says of its choices is not how they are read where some is left out.
+            if trace.leaves_out(level) {
+                for piece in trace.pieces(level)? {
+                    all.extend(piece?.iter().map(|choice| Outline::of(&choice)));
+                }
+            } else {
+                all.extend(trace.outlines(level)?);
+            }
         }
         Ok(all)
     }
@@ -87,7 +90,8 @@ impl<'a> Lessons<'a> {
 }
 
 /// The tables of all levels to train on, and those to choose on: of `validation`, or of the last fifth of the episodes of a
-/// single trace. With the parameters of a fit, the former hold no more than the fit takes.
+/// single trace. With the parameters of a fit, the former hold no more than the fit takes, and the latter, where the fit has a limit,
+/// some [`ROWS_TO_CHOOSE_ON`] rows a level.
 ///
 /// # Errors
 ///
@@ -135,7 +139,9 @@ pub fn tables(
         }
         train.push(table);
         let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
-        held.push(kept(held_out.into(), name, caller, |choice| choice.header.episode >= from)?);
+        let limited = learning.is_some_and(|params| params.max_choices.is_some());
+        let most = if limited { ROWS_TO_CHOOSE_ON } else { usize::MAX };
+        held.push(to_choose_on(held_out, name, (from, most), caller)?);
     }
     Ok([train, held])
 }
@@ -172,8 +178,45 @@ fn to_learn_from(
     Ok(table)
 }
 
+/// Rows of a level to choose on where a fit has a limit to what it learns from: about as many as it then takes. Every model of every
+/// size is measured on them, and how far episodes differ among each other is known no better from more of their choices.
+pub const ROWS_TO_CHOOSE_ON: usize = 250_000;
+
+/// The choices of a level from an episode on. Where they have more rows than `most`, choices are drawn in proportion to their weights,
+/// as those to learn from are, and weigh what they then stand for.
+pub(super) fn to_choose_on(
+    trace: &Trace,
+    level: &str,
+    (from, most): (u32, usize),
+    caller: Caller<'_>,
+) -> Result<LevelTable, PipelineError> {
+    let is_late = |choice: &Choice<'_>| choice.header.episode >= from;
+    let lessons = Lessons::from(trace);
+    if trace.rows_of(level) <= most {
+        return kept(lessons, level, caller, is_late);
+    }
+    let outlines = lessons.outlines(level)?;
+    let late = || outlines.iter().filter(|choice| choice.episode >= from);
+    let rows: usize = late().map(|choice| choice.candidates as usize).sum();
+    if rows <= most {
+        return kept(lessons, level, caller, is_late);
+    }
+    let mut draw = Draw::default();
+    late().for_each(|choice| draw.add(choice));
+    let share = most as f64 / rows as f64;
+    let Some(weights) = draw.weights(0.0, Some((late().count() as f64 * share) as usize)) else {
+        return Ok(trace.pieces(level)?.empty());
+    };
+    let mut weight = weights.iter();
+    let mut table =
+        kept(lessons, level, caller, |choice| is_late(choice) && weight.next().is_some_and(|&weight| weight > 0.0))?;
+    let drawn = weights.iter().filter(|&&weight| weight > 0.0);
+    table.choices.iter_mut().zip(drawn).for_each(|(choice, &weight)| choice.weight = weight as f32);
+    Ok(table)
+}
+
 /// The choices of a level that are to be kept, asked in order.
-fn kept(
+pub(super) fn kept(
     lessons: Lessons<'_>,
     level: &str,
     caller: Caller<'_>,

@@ -7,6 +7,7 @@ use super::{
     error::{Problems, TraceError},
     pieces::ROWS,
     reader::Trace,
+    table::Choice,
 };
 
 /// The columns that are read.
@@ -23,6 +24,15 @@ pub struct Outline {
     pub weight: f32,
     /// Number of candidates.
     pub candidates: u32,
+}
+
+impl Outline {
+    /// Of a choice whose rows are at hand.
+    #[must_use]
+    pub fn of(choice: &Choice<'_>) -> Self {
+        let header = choice.header;
+        Self { episode: header.episode, kind: header.kind, weight: header.weight, candidates: choice.len() as u32 }
+    }
 }
 
 impl Trace {

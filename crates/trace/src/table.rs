@@ -169,7 +169,7 @@ impl LevelTable {
 
     /// Some of the choices, in the same order.
     #[must_use]
-    pub fn filter(&self, keep: impl Fn(&Choice<'_>) -> bool) -> Self {
+    pub fn filter(&self, mut keep: impl FnMut(&Choice<'_>) -> bool) -> Self {
         let mut kept = Self::new(self.spec.clone(), self.kinds.clone());
         kept.none = self.none;
         kept.drawn = self.drawn.as_ref().map(|_| Vec::new());

@@ -1,7 +1,7 @@
 //! What a demo takes once its traces are recorded: told beforehand if it is much.
 
 use super::Extent;
-use crate::trace::Trace;
+use crate::{pipeline::ROWS_TO_CHOOSE_ON, trace::Trace};
 use anyhow::Result;
 
 /// Memory, and time on two cores.
@@ -28,11 +28,12 @@ impl Needs {
             let numbers = |trace: &Trace| (trace.rows_of(&level.name) * level.features.len()) as f64;
             let choices = train.outlines(&level.name)?.len();
             learnt += numbers(train) * (extent.choices as f64 / choices.max(1) as f64).min(1.0);
-            held += numbers(validation) + numbers(test);
-            // Rules are fitted again on all choices, those of the student's own states too.
-            if extent.resamples > 0 {
-                again += numbers(train) * f64::from(extent.episodes + extent.own) / f64::from(extent.episodes);
-            }
+            held += numbers(validation).min((ROWS_TO_CHOOSE_ON * level.features.len()) as f64) + numbers(test);
+            // Rules are fitted again on choices of other episodes, those of the student's own states too.
+            let (taken, own) = (f64::from(extent.resamples) * extent.choices as f64, f64::from(extent.own));
+            let all = f64::from(extent.episodes) + own;
+            let share = (taken / choices.max(1) as f64).min(all / f64::from(extent.episodes));
+            again += numbers(train) * share;
         }
         // What was chosen on is gone by then.
         let bytes = BYTES_LEARNT * learnt + BYTES_HELD * held.max(again);

@@ -1,0 +1,92 @@
+//! How much of everything a demo does, and how much of it can be afforded.
+
+use super::DemoArgs;
+use crate::{pipeline::FitPlan, trace::Trace};
+use anyhow::Result;
+
+/// Decisions that a search for a better schedule takes at most: where an episode has thousands, it takes fewer episodes.
+const DECISIONS_SEARCHED: u64 = 12_000_000;
+
+/// How much of everything there is.
+pub(super) struct Extent {
+    /// Training episodes.
+    pub(super) episodes: u32,
+    /// Choices learnt from per level.
+    pub(super) choices: usize,
+    /// Training episodes in which a first student decides and the teacher labels.
+    pub(super) own: u32,
+    /// Validation episodes in which students that are equally faithful schedule for the choice of one.
+    pub(super) choosing: u32,
+    /// Fits on draws of the training episodes.
+    pub(super) resamples: u32,
+    /// Test episodes of the closed loop, and of every edge case.
+    pub(super) test: u32,
+    pub(super) edge: u32,
+    /// Episodes of the search for a better schedule, if it can afford them; `None` for no search.
+    pub(super) search: Option<u64>,
+    /// Test episodes in which users try to be served sooner, and how many in each.
+    pub(super) gamed: u32,
+    pub(super) targets: u32,
+}
+
+impl Extent {
+    pub(super) fn of(args: &DemoArgs) -> Self {
+        let extent = Self::usual(args);
+        match args.max_choices {
+            Some(most) => Self { choices: most as usize, resamples: 0, ..extent },
+            None => extent,
+        }
+    }
+
+    fn usual(args: &DemoArgs) -> Self {
+        match args.fast {
+            false => Self {
+                episodes: args.episodes.unwrap_or(40),
+                choices: FitPlan::CHOICES,
+                own: args.episodes.unwrap_or(40).div_ceil(2),
+                choosing: 30,
+                resamples: 3,
+                test: 120,
+                edge: 25,
+                search: Some(5000),
+                gamed: 20,
+                targets: 3,
+            },
+            true => Self {
+                episodes: args.episodes.unwrap_or(16),
+                choices: 3000,
+                own: 0,
+                choosing: 12,
+                resamples: 0,
+                test: 30,
+                edge: 10,
+                search: None,
+                gamed: 10,
+                targets: 2,
+            },
+        }
+    }
+}
+
+/// Numbers in the rows of a level that are learnt from at most: time and memory go by these more than by choices.
+const NUMBERS: usize = 13_000_000;
+
+/// Choices that may be learnt from per level, of those that should: fewer where choices have many candidates with many features.
+pub(super) fn affordable_choices(train: &Trace, choices: usize) -> Result<usize> {
+    let mut affordable = choices;
+    for level in &train.manifest.feature_set.levels {
+        let numbers = train.rows_of(&level.name) * level.features.len();
+        if numbers > NUMBERS {
+            let there = train.outlines(&level.name)?.len();
+            affordable = affordable.min((there as f64 * NUMBERS as f64 / numbers as f64) as usize);
+        }
+    }
+    Ok(affordable)
+}
+
+/// Episodes that a search may take, of those that it should.
+pub(super) fn affordable_search(train: &Trace, episodes: u64) -> Result<u64> {
+    let Some(first) = train.manifest.feature_set.levels.first() else { return Ok(episodes) };
+    let each = train.outlines(&first.name)?.len() as u64 / u64::from(train.manifest.episodes.max(1));
+    Ok(episodes.min(DECISIONS_SEARCHED / each.max(1)).max(1))
+}
