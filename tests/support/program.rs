@@ -61,7 +61,8 @@ pub(crate) fn refused(dir: &Path, args: &[&str], words: &[&str]) {
 /// The commands that a demo ends with are those that can be typed: runs them, but for the server, on fewer episodes.
 pub(crate) fn type_what_comes_next(dir: &Path, said: &str) {
     let commands: Vec<&str> = said.lines().filter_map(|l| l.strip_prefix("  distill ")).collect();
-    assert_eq!(commands.len(), 3, "{said}");
+    // Of a rule there is nothing to export.
+    assert!((2..=3).contains(&commands.len()), "{said}");
     for command in commands.iter().filter(|c| !c.starts_with("serve ")) {
         let words = command.split('#').next().unwrap().replace(" -n 200", " -n 2");
         done(dir, &words.split_whitespace().collect::<Vec<_>>());

@@ -37,6 +37,28 @@ pub(crate) fn versus(figure: &Figure) -> fn(f64) -> String {
     }
 }
 
+/// The same in a chart, whose axis has the unit.
+pub(crate) fn at_dot(figure: &Figure) -> fn(f64) -> String {
+    match figure.comparison_unit().1 {
+        Some(_) => |share| format!("{:+.1}", 100.0 * share).replace('-', "\u{2212}"),
+        None => versus(figure),
+    }
+}
+
+/// Writes a comparison at an axis.
+pub(crate) fn tick(figure: &Figure) -> fn(f64) -> String {
+    // What sums of steps leave of 0 is 0.
+    match figure.comparison_unit().1 {
+        Some(_) => |share| number((1e4 * share).round() / 100.0),
+        None => |value| number((1e9 * value).round() / 1e9),
+    }
+}
+
+/// What an axis of comparisons adds to say in which unit they are: `, points`.
+pub(crate) fn axis_unit(figure: &Figure) -> String {
+    figure.comparison_unit().1.map_or(String::new(), |unit| format!(", {unit}"))
+}
+
 /// Writes a comparison with its interval, with no more digits than that supports: `1.028 [1.007, 1.052]`, `−0.2 points [−0.5, +0.1]`.
 pub(crate) fn measured(figure: &Figure, e: &Estimate) -> String {
     let value = measured_value(figure, e, e.value);

@@ -255,11 +255,11 @@ fn chart(run: &RunDir, found: &[Found<'_>], objective: &Figure) -> Result<Chart,
     let noun = capital(&run.plain().figure(objective));
     let panel = |title: &str| Panel {
         title: title.to_owned(),
-        axis: against(objective).to_owned(),
+        axis: format!("{}{}", against(objective), goal::axis_unit(objective)),
         range: goal::around(objective, 0.05),
         reference: Some(objective.neutral()),
-        write: goal::versus(objective),
-        tick: number,
+        write: goal::at_dot(objective),
+        tick: goal::tick(objective),
     };
     let agreement = Panel {
         title: "Agreement".to_owned(),
@@ -288,7 +288,7 @@ fn chart(run: &RunDir, found: &[Found<'_>], objective: &Figure) -> Result<Chart,
             ],
         })
         .collect();
-    let said = |e: Option<Estimate>| e.map_or("none".to_owned(), |e| interval(&e, goal::versus(objective)));
+    let said = |e: Option<Estimate>| e.map_or("none".to_owned(), |e| goal::measured(objective, &e));
     let description: String =
         found.iter().map(|f| format!("{}: {} and at worst {}. ", f.name, said(f.usual()), said(f.worst()))).collect();
     let title = "Students side by side".to_owned();

@@ -8,7 +8,6 @@ use crate::{
     plain::capital,
     run_dir::RunDir,
     svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE, fit_bold},
-    words::number,
 };
 use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_judge::evaluator::{ClosedLoop, Estimate, Role, Verdict};
@@ -48,12 +47,12 @@ pub(super) fn chart(run: &RunDir, verdict: &Verdict<'_>, objective: &Figure) -> 
             },
             axis: match objective.compared {
                 Compared::Ratio => format!("{noun}, times the teacher's"),
-                Compared::Difference => format!("{noun}, difference to the teacher's"),
+                Compared::Difference => format!("difference to the teacher's{}", goal::axis_unit(objective)),
             },
             range: goal::around(objective, 0.05),
             reference: Some(objective.neutral()),
-            write: goal::versus(objective),
-            tick: number,
+            write: goal::at_dot(objective),
+            tick: goal::tick(objective),
         })
         .collect();
     let neutral = objective.neutral();

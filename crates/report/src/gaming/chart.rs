@@ -140,11 +140,11 @@ pub(super) fn price(run: &RunDir, victims: &[Victim<'_>]) -> Result<Option<Chart
     let panels = [
         panel(
             noun,
-            "nobody games it, to the teacher's",
+            &format!("nobody games it, to the teacher's{}", goal::axis_unit(objective)),
             goal::around(objective, 0.05),
             Some(objective.neutral()),
-            goal::versus(objective),
-            number,
+            goal::at_dot(objective),
+            goal::tick(objective),
         ),
         panel("Served 5 % sooner".to_owned(), "share of users who game it", (0.0, 0.1), None, percent, whole),
         panel("Time that they save".to_owned(), "mean over all of them", (-0.02, 0.02), Some(0.0), percent, whole),

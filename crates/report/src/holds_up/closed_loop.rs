@@ -114,11 +114,11 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
     }];
     panels.extend(baselines.iter().map(|baseline| Panel {
         title: format!("{} to {}", capital(goal::comparison(goal)), svg::fit(&spoken(result, baseline), 116.0, 12.5)),
-        axis: format!("{}, {}", goal.label, goal::hint(goal)),
+        axis: format!("{}{}, {}", goal.label, goal::axis_unit(goal), goal::hint(goal)),
         range: goal::around(goal, 0.05),
         reference: Some(goal.neutral()),
-        write: goal::versus(goal),
-        tick: number,
+        write: goal::at_dot(goal),
+        tick: goal::tick(goal),
     }));
     let mut description = String::new();
     let line = |p: &PolicyOutcome| {

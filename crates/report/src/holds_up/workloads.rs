@@ -153,11 +153,11 @@ fn chart(goal: &Figure, found: &[Found<'_>]) -> Result<Chart, ReportError> {
     }
     let panel = Panel {
         title: format!("{} to the teacher", capital(goal::comparison(goal))),
-        axis: format!("{}, {} than the teacher", goal.label, goal::hint(goal)),
+        axis: format!("{}{}, {} than the teacher", goal.label, goal::axis_unit(goal), goal::hint(goal)),
         range: goal::around(goal, 0.05),
         reference: Some(goal.neutral()),
-        write: goal::versus(goal),
-        tick: number,
+        write: goal::at_dot(goal),
+        tick: goal::tick(goal),
     };
     let title = format!("{} to the teacher on every workload", capital(goal::comparison(goal)));
     let pictures = draw("workloads", &title, &description, &[panel], &lines)?;
