@@ -8,7 +8,7 @@ use super::{
     plain::capital,
     run_dir::{AUGMENTED, FITTED, RunDir},
     svg::{BLUE, Chart, GREY, PURPLE},
-    words::{count, interval, list, number, percent},
+    words::{count, interval, list, percent},
 };
 use sched_distill_core::{
     figure::{Compared as How, Figure},
