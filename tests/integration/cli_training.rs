@@ -188,7 +188,7 @@ fn names_of_another_scenario_are_refused() {
     refused(dir, &["simulate", "--scenario", "training", "-p", "fair"], &["unknown policy `fair`", "drf"]);
     refused(dir, &["simulate", "-p", "optimus"], &["unknown policy `optimus`"]);
     refused(dir, &["simulate", "--scenario", "training", "-p", "drf", "-w", "tpch:x"], &["unknown workload `tpch`"]);
-    let list = ["simulate", "--scenario", "training", "-p", "drf", "-w", "json:jobs.json", "--edge-cases"];
+    let list = ["simulate", "--scenario", "training", "-p", "drf", "-w", "builtin,edge=bursts", "--edge-cases"];
     refused(dir, &list, &["--edge-cases", "builtin without edge=NAME"]);
     refused(dir, &["check-policy", "--scenario", "training", "-p", "fair"], &["unknown policy `fair`", "script, onnx"]);
     let missing = "builtin,speed=missing.json";
