@@ -46,11 +46,16 @@ fn is_shared(c: &Condition, level: &Phrases<'_>) -> bool {
     level.quantity(base(&c.feature)).is_some_and(|words| words.shared)
 }
 
-/// `the job runs already`, `jobs that wait above 5`
+/// `the job runs already`, `time since its size changed is at most 82 s`, `there are fewer than 4 jobs that wait`
 fn clause(c: &Condition, level: &Phrases<'_>, write: Write<'_>) -> String {
-    match level.feature(&c.feature).and_then(|feature| asks(c, feature)) {
-        Some(yes) => level.relation(&c.feature, yes),
-        None => of_candidate(c, level, write).trim_start_matches("with ").to_owned(),
+    if let Some(yes) = level.feature(&c.feature).and_then(|feature| asks(c, feature)) {
+        return level.relation(&c.feature, yes);
+    }
+    let words = of_candidate(c, level, write);
+    let bare = words.trim_start_matches("with ");
+    match [" above ", " below ", " at most ", " at least "].iter().find_map(|than| bare.find(than)) {
+        Some(at) => format!("{} is{}", &bare[..at], &bare[at..]),
+        None => format!("there are {bare}"),
     }
 }
 

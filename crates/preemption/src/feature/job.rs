@@ -58,7 +58,7 @@ type Q = Described<Job>;
 const QUANTITIES: &[Quantity<Job>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to serve no job now.")
         .words("serving no job", "to serve {somebody rather than nobody|nobody}")
-        .ends("to serve somebody at once", "to serve nobody")
+        .ends("to serve somebody", "to serve nobody")
         .is_none(),
     Q::count(Measured, "gpus", "GPUs", "GPUs that it runs on.")
         .words("GPUs", "with {fewer|more} GPUs")

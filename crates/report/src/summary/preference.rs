@@ -85,6 +85,9 @@ pub(super) fn preference(
     if !turns.is_empty() {
         say(format!("the student {} {}.", plain.level(name).prefers(), relations(&turns, name, plain)));
     }
+    if let Some((habit, right)) = nobody(level, kind, rows, plain) {
+        say(format!("{habit} (right in {}).", interval(&right, percent)));
+    }
     if let Some(when) = abstention::with_figures(level, kind, plain) {
         say(when);
     }
@@ -149,7 +152,10 @@ pub(crate) fn habits(
     let several = level.sample.iter().filter(|k| k.choices > 0).count() > 1;
     let when =
         abstention::habit(level, kind, plain).map(|when| capital(&format!("{}{when}", plain.place(kind, several))));
-    others.filter_map(of_other).chain(when).chain(of_kind()).collect()
+    let placed = |habit: String| capital(&format!("{}{habit}", plain.place(kind, several)));
+    let when = when.or_else(|| nobody(level, kind, rows, plain).map(|(habit, _)| placed(habit) + "."));
+    let of_kind = of_kind().filter(|said| when.as_ref() != Some(said));
+    others.filter_map(of_other).chain(when).chain(of_kind).collect()
 }
 
 fn is_amount(level: &LevelExplanation, plain: Plain<'_>) -> bool {
@@ -201,6 +207,26 @@ fn simple_rule(
     plain: Plain<'_>,
     least: f64,
 ) -> Option<(String, Estimate)> {
+    let (habit, rule) = rule_habit(level, kind, rows, plain, least)?;
+    let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);
+    Some((capital(&format!("{place}{habit}")), rule.top1))
+}
+
+/// That nobody, or always somebody, is taken on a kind of choice, where that is so in most of them: whom one takes says nothing of
+/// whether one takes anybody.
+fn nobody(level: &LevelExplanation, kind: &str, rows: &[FidelityRow], plain: Plain<'_>) -> Option<(String, Estimate)> {
+    let (habit, rule) = rule_habit(level, kind, rows, plain, MOSTLY)?;
+    rule.scorer.ends_with(NONE_FLAG).then_some((habit, rule.top1))
+}
+
+/// `it nearly always picks the job with the least work left`, and the rule that says so.
+fn rule_habit<'r>(
+    level: &LevelExplanation,
+    kind: &str,
+    rows: &'r [FidelityRow],
+    plain: Plain<'_>,
+    least: f64,
+) -> Option<(String, &'r FidelityRow)> {
     let of_level: Vec<&FidelityRow> = rows.iter().filter(|r| r.level == level.level).collect();
     let rule = best_rule(&of_level, kind).filter(|r| r.top1.low >= least)?;
     let takes = plain.rule_extreme(&level.level, &rule.scorer)?;
@@ -209,9 +235,7 @@ fn simple_rule(
         low if low >= NEARLY => ("nearly always", NEARLY),
         _ => ("mostly", MOSTLY),
     };
-    let habit = plain.habit(&level.level, &[rule], &takes, how, executed);
-    let place = plain.place(kind, level.sample.iter().filter(|k| k.choices > 0).count() > 1);
-    Some((capital(&format!("{place}{habit}")), rule.top1))
+    Some((plain.habit(&level.level, &[rule], &takes, how, executed), rule))
 }
 
 /// `with less work left (52 %) and with more tasks (9 %)`
