@@ -5,7 +5,7 @@ mod column;
 mod tests;
 
 use super::path::{Paths, edges};
-use column::columns;
+use column::{Column, columns};
 use rayon::prelude::*;
 use sched_distill_core::{
     level::{Scope, Values},
@@ -88,8 +88,7 @@ pub fn disagreement(
     }
     let probable = cases.iter().all(|c| !c.regret.is_nan());
     let columns = columns(table, values, &cases);
-    let row = |case: &Case<'_>, x: &mut Vec<f32>| x.extend(columns.iter().map(|c| c.value(case, values)));
-    let tree = grow(&mut cases, (columns.len(), &row), probable, max_regions)?;
+    let tree = grow(&mut cases, (&columns, values), probable, max_regions)?;
     let (searched, measured): (Vec<_>, Vec<_>) = cases.into_iter().partition(|c| c.episode.is_multiple_of(2));
     let figures = Figures { cases: &measured, episodes, seed };
     let paths = Paths::new(&tree, &edges(&tree));
@@ -148,10 +147,11 @@ fn cases<'a>(table: &'a LevelTable, scorer: &Scorer) -> Vec<Case<'a>> {
 /// Grows the tree on the even episodes and finds the leaf of every case.
 fn grow(
     cases: &mut [Case<'_>],
-    (width, row): (usize, &dyn Fn(&Case<'_>, &mut Vec<f32>)),
+    (columns, values): (&[Column], &Values),
     probable: bool,
     max_regions: usize,
 ) -> Result<Tree, TreeError> {
+    let row = |case: &Case<'_>, x: &mut Vec<f32>| x.extend(columns.iter().map(|c| c.value(case, values)));
     let (mut x, mut target, mut weight) = (Vec::new(), Vec::new(), Vec::new());
     for case in cases.iter().filter(|c| c.episode.is_multiple_of(2)) {
         row(case, &mut x);
@@ -165,7 +165,7 @@ fn grow(
         .max_leaf_nodes(max_regions)
         .min_weight_leaf(LEAST_SHARE * total)
         .min_impurity_decrease(LEAST_GAIN * variance);
-    let data = TreeData { x: &x, width, targets: Targets::Values(&target), weight: Some(&weight) };
+    let data = TreeData { x: &x, width: columns.len(), targets: Targets::Values(&target), weight: Some(&weight) };
     let tree = fit_tree(data, &params)?;
     for case in cases {
         x.clear();
