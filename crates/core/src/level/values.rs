@@ -17,12 +17,15 @@ pub struct Filler {
 /// Tells values of a level's rows from fillers.
 ///
 /// ```
-/// use sched_distill_core::{level::Values, testing};
+/// use sched_distill_core::level::Values;
+/// use sched_distill_dag::feature::feature_set;
 ///
-/// let level = &testing::feature_set().levels[0];
+/// let level = &feature_set().levels[0];
 /// let values = Values::new(level, None);
-/// let flag = level.features.iter().position(|f| f.name == "is_none");
-/// assert_eq!(values.none(), flag);
+/// let mut nobody = vec![0.0; level.features.len()];
+/// nobody[values.none().ok_or("no such candidate")?] = 1.0;
+/// assert!(values.is_none(&nobody) && (1..nobody.len()).all(|column| !values.has(&nobody, column)));
+/// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Values {
