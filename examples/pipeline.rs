@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         others: scenario.baselines().iter().map(|id| Contender::named(id)).collect(),
         workloads: vec![WORKLOAD.into()],
         split: Split::Test,
-        episodes: 10,
+        episodes: 10.into(),
     };
     let params = EvaluateParams { trace: Some(&test), closed_loop: Some(closed_loop), seed: 1, ..Default::default() };
     run.write_evaluation(&evaluate(Some(scenario), &student, &params, &mut |_| Continue(()), caller)?)?;

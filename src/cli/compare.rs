@@ -24,6 +24,13 @@ pub(super) struct EpisodeArgs {
         help_heading = "Closed loop"
     )]
     pub(super) episodes: u32,
+    #[command(flatten)]
+    pub(super) split: SplitArgs,
+}
+
+/// Whose seeds episodes have.
+#[derive(Args, Clone, Copy)]
+pub(super) struct SplitArgs {
     /// Their seeds: train, validation, test or final
     ///
     /// Fitting sees train, searching sees validation, development looks at test. What is kept for closing figures,
@@ -32,7 +39,13 @@ pub(super) struct EpisodeArgs {
         long, value_enum, value_name = "SPLIT", hide_possible_values = true, default_value_t = SplitArg::Test,
         help_heading = "Closed loop"
     )]
-    pub(super) split: SplitArg,
+    split: SplitArg,
+}
+
+impl From<SplitArgs> for Split {
+    fn from(args: SplitArgs) -> Self {
+        args.split.into()
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -385,7 +398,7 @@ pub(super) fn side_by_side(
         workloads: vec![workload],
         seed: common.seed,
         split: which.split.into(),
-        episodes: which.episodes,
+        episodes: which.episodes.into(),
     };
     let compared = closed_loops(scenario, &params, output)?;
     compared.into_iter().next().map(|one| one.closed_loop).context("one workload gives one comparison")

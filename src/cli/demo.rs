@@ -18,7 +18,7 @@ use super::{
 use crate::{
     augment::AugmentParams,
     distiller::{FitParams, Learner},
-    evaluator::{ClosedLoop, Role},
+    evaluator::{EpisodeCount, Role},
     model::Student,
     pipeline::{
         self, AnyScenario, AugmentRequest, ClosedLoopParams, Contender, EvaluateParams, Evaluated, ExplainParams,
@@ -323,7 +323,7 @@ impl Demo<'_> {
             self.scenario,
             &self.args.workload,
             self.teacher,
-            (self.common.seed, self.extent.test / 4),
+            (self.common.seed, self.extent.tried),
             Watched::new(output).caller(),
         )?;
         let named = |id: &str, role| Contender::Named { id: id.to_owned(), role: Some(role) };
@@ -331,33 +331,26 @@ impl Demo<'_> {
         let best = best.as_deref().filter(|best| !baselines.contains(best));
         let heuristics = baselines.iter().copied().chain(best);
         let others = heuristics.map(|id| named(id, Role::Heuristic)).collect();
+        let usual = vec![self.args.workload.clone()];
         let closed_loop = ClosedLoopParams {
             teacher: self.teacher.to_owned(),
             student: format!("student:{}", self.args.output.join("student.json").display()),
             beside,
             others,
-            workloads: vec![self.args.workload.clone()],
+            // A workload that is one of several cases has none of its own.
+            workloads: with_edge_cases(self.scenario, &usual).unwrap_or(usual),
             split: Split::Test,
-            episodes: self.extent.test,
+            episodes: EpisodeCount::UntilClear(self.extent.measured.clone()),
         };
-        let elsewhere = with_edge_cases(self.scenario, &closed_loop.workloads).unwrap_or_default();
         let params = EvaluateParams {
             trace: Some(test),
             selection: Some(train),
             regions: Some(8),
-            closed_loop: Some(closed_loop.clone()),
+            closed_loop: Some(closed_loop),
             seed: self.common.seed,
         };
         let mut go_on = |_: pipeline::Part<'_>| ControlFlow::Continue(());
-        let mut found = evaluate(Some(self.scenario), student, &params, &mut go_on, Watched::new(output).caller())?;
-        let elsewhere = elsewhere.into_iter().skip(1).collect();
-        let edges = ClosedLoopParams { workloads: elsewhere, episodes: self.extent.edge, ..closed_loop };
-        let mut keep = |result: &ClosedLoop| {
-            found.evaluation.other_workloads.push(result.clone());
-            ControlFlow::Continue(())
-        };
-        self.scenario.compare(&edges.with(student, self.common.seed), &mut keep, Watched::new(output).caller())?;
-        Ok(found)
+        Ok(evaluate(Some(self.scenario), student, &params, &mut go_on, Watched::new(output).caller())?)
     }
 
     /// Explains a student; what other episodes would give is asked of the one that was `fitted`.

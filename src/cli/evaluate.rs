@@ -2,7 +2,7 @@
 
 use super::{
     common::{Common, Verdict},
-    compare::{EpisodeArgs, Shown, WorkloadArgs, unless_failed},
+    compare::{Shown, SplitArgs, WorkloadArgs, unless_failed},
     disagreement::print_regions,
     fidelity::print_fidelity,
     files::{check_output, files_of, replace},
@@ -13,7 +13,7 @@ use super::{
     verdict,
 };
 use crate::{
-    evaluator::{Departures, Evaluation, Lead},
+    evaluator::{Departures, EpisodeCount, Evaluation, Lead, Stopping, VerdictGates},
     model::Student,
     pipeline::{
         AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, Part, RunDir, best_heuristic, evaluate,
@@ -71,8 +71,15 @@ pub(super) struct EvaluateArgs {
     policies: Vec<String>,
     #[command(flatten)]
     workloads: WorkloadArgs,
+    /// Number of episodes in closed loop [default: as many as it takes]
+    ///
+    /// Without it, it is looked at the figures after 40, 80, 160 and 320 episodes of the first workload and after 20, 40 and 80 of each
+    /// further one, and stopped when no interval has a limit, or equality, inside. Intervals then hold at all looks and for all gates
+    /// together. Limits are those of the report's verdict and --gate.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Closed loop")]
+    episodes: Option<u32>,
     #[command(flatten)]
-    episodes: EpisodeArgs,
+    split: SplitArgs,
     /// Write all figures to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -193,6 +200,11 @@ fn seen_before(args: &EvaluateArgs, student: &Student, trace: Option<&Trace>, co
     same.then(|| format!("same jobs: every episode of {} has the jobs that the student was fitted on", made.workload))
 }
 
+/// Until figures are clear of the verdict's limits, and of one that was asked for.
+fn until_clear(gate: Option<f64>) -> Stopping {
+    Stopping { gates: VerdictGates { teacher: gate, ..VerdictGates::default() }, ..Stopping::default() }
+}
+
 /// In which company the student schedules.
 fn closed_loop(
     args: &EvaluateArgs,
@@ -207,7 +219,7 @@ fn closed_loop(
     if others.is_empty() {
         others.extend(scenario.baselines().iter().take(1).map(|&id| id.to_owned()));
         // Tried on fewer episodes, of another split: its figures are not those that it was chosen by.
-        let episodes = (seed, args.episodes.episodes.div_ceil(4).clamp(4, 40));
+        let episodes = (seed, args.episodes.map_or(30, |n| n.div_ceil(4).clamp(4, 40)));
         let watched = Watched::new(output);
         let best = best_heuristic(scenario, &workloads[0], teacher, episodes, watched.caller())?;
         others.extend(best.filter(|best| scenario.baselines().first().is_none_or(|usual| usual != best)));
@@ -218,8 +230,8 @@ fn closed_loop(
         beside: None,
         others: others.iter().map(|id| Contender::named(id)).collect(),
         workloads,
-        split: args.episodes.split.into(),
-        episodes: args.episodes.episodes,
+        split: args.split.into(),
+        episodes: args.episodes.map_or_else(|| EpisodeCount::UntilClear(until_clear(args.gate)), EpisodeCount::from),
     })
 }
 

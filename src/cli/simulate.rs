@@ -50,7 +50,7 @@ pub(super) fn run(args: &SimulateArgs, common: &Common, output: &mut Output) -> 
         workloads: args.workloads.ids(scenario, student.as_ref(), output)?,
         seed: common.seed,
         split: args.episodes.split.into(),
-        episodes: args.episodes.episodes,
+        episodes: args.episodes.episodes.into(),
     };
     for result in closed_loops(scenario, &params, output)? {
         output.json("closed_loop", &result.closed_loop)?;

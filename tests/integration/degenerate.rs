@@ -49,7 +49,7 @@ fn reported(dir: &Path, student: &Student, trace: &Trace, stop: &AtomicBool) -> 
         others: Vec::new(),
         workloads: vec![TINY.to_owned()],
         split: Split::Test,
-        episodes: 2,
+        episodes: 2.into(),
     };
     let params = EvaluateParams {
         trace: Some(trace),

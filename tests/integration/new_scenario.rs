@@ -67,7 +67,7 @@ fn another_scenario_is_one_more_entry() -> Outcome {
         others: scenario.baselines().iter().map(|id| Contender::named(id)).collect(),
         workloads: vec!["builtin".into()],
         split: Split::Test,
-        episodes: 40,
+        episodes: 40.into(),
     };
     let params = EvaluateParams { trace: Some(&test), closed_loop: Some(closed_loop), seed: 1, ..Default::default() };
     let evaluated = evaluate(Some(scenario), &student, &params, &mut |_| ControlFlow::Continue(()), CALLER)?;

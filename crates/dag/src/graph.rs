@@ -171,6 +171,12 @@ impl JobGraph {
         &self.stages
     }
 
+    /// Work, ms: tasks times their rough duration, over all stages.
+    #[must_use]
+    pub fn work_ms(&self) -> f64 {
+        self.stages.iter().map(|stage| f64::from(stage.num_tasks) * stage.rough_ms).sum()
+    }
+
     /// Stages that must finish before `stage` can start, ascending.
     #[must_use]
     pub fn parents(&self, stage: u32) -> &[u32] {

@@ -20,6 +20,7 @@ impl Simulated for Dag {
     type Job = JobArrival;
     type Simulator = Simulator;
 
+    const SIZE: Option<(&'static str, &'static str)> = Some(("work", "ms"));
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;

@@ -18,6 +18,7 @@ impl Simulated for Deadlines {
     type Job = DeadlineJob;
     type Simulator = Simulator;
 
+    const SIZE: Option<(&'static str, &'static str)> = Some(("core time on one core", "ms"));
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;

@@ -142,11 +142,12 @@ pub fn augment<S: Simulated>(
 
     let named = |id: &str, student| Contender::Student { id: id.to_owned(), student, role: Role::Student };
     contenders.extend(ready(scenario, &[named("before", student), named("augmented", &augmented)])?);
-    let which = Which { seed: request.seed, split: Split::Test, episodes: request.episodes };
+    let which = Which { seed: request.seed, split: Split::Test, episodes: &request.episodes.into() };
     let mut closed_loops = Vec::new();
     for (i, (id, workload)) in ids.iter().zip(&workloads).enumerate() {
         if !ids[..i].contains(id) {
-            let compared = on_workload(scenario, &contenders, (id, workload), which, caller)?.closed_loop;
+            let compared =
+                on_workload(scenario, &contenders, (id, workload), (which, i, ids.len()), caller)?.closed_loop;
             go_on(hear.compared(&compared))?;
             closed_loops.push(compared);
         }

@@ -59,7 +59,7 @@ pub fn beside(
             workloads: vec![of_run.workload.clone()],
             seed: run.seed,
             split: split.ok_or_else(|| PipelineError::Refused(format!("there is no split `{}`", of_run.split)))?,
-            episodes: u32::try_from(of_run.episodes).unwrap_or(u32::MAX),
+            episodes: u32::try_from(of_run.episodes).unwrap_or(u32::MAX).into(),
         };
         let mut found = scenario.compare(&params, &mut |_| ControlFlow::Continue(()), caller)?;
         let mut outcomes = found.pop().map(|c| c.closed_loop.policies).unwrap_or_default().into_iter();

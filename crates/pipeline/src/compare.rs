@@ -8,7 +8,9 @@ use sched_distill_core::{
     simulation::{Simulated, Workload},
     spec::Spec,
 };
-use sched_distill_judge::evaluator::{ClosedLoop, Role, Runs, Schedule, ScheduleRun, compare as compare_runs, floor};
+use sched_distill_judge::evaluator::{
+    ClosedLoop, EpisodeCount, Role, Runs, Schedule, ScheduleRun, compare as compare_runs, floor,
+};
 use sched_distill_trace::EpisodeFigures;
 use sched_distill_trace::recorder::{EpisodeRun, Episodes, rollouts};
 use std::ops::ControlFlow;
@@ -61,8 +63,8 @@ pub struct CompareParams<'a> {
     pub seed: u64,
     /// What the episodes are for.
     pub split: Split,
-    /// How many, of every workload.
-    pub episodes: u32,
+    /// How many.
+    pub episodes: EpisodeCount,
 }
 
 /// A comparison on one workload, and the schedules of its first episode, contender by contender.
@@ -96,9 +98,10 @@ pub fn compare<S: Simulated>(
     let contenders = ready(scenario, &params.contenders)?;
     let workloads: Vec<Workload<S>> =
         params.workloads.iter().map(|id| scenario.workload_for(id, caller)).collect::<Result<_, _>>()?;
-    let which = Which { seed: params.seed, split: params.split, episodes: params.episodes };
+    let which = Which { seed: params.seed, split: params.split, episodes: &params.episodes };
     let mut compared = Vec::new();
-    for (id, workload) in params.workloads.iter().zip(&workloads) {
+    for (place, (id, workload)) in params.workloads.iter().zip(&workloads).enumerate() {
+        let which = (which, place, workloads.len());
         let comparison = on_workload(scenario, &contenders, (id, workload), which, caller)?;
         go_on(each(&comparison.closed_loop))?;
         compared.push(comparison);
@@ -140,44 +143,68 @@ fn open<S: Simulated>(scenario: &Entry<S>, contender: &Contender<'_>) -> Result<
 
 /// Which episodes.
 #[derive(Clone, Copy)]
-pub(super) struct Which {
+pub(super) struct Which<'a> {
     pub(super) seed: u64,
     pub(super) split: Split,
-    pub(super) episodes: u32,
+    pub(super) episodes: &'a EpisodeCount,
 }
 
-/// Lets contenders schedule the same episodes of one workload.
+/// Lets contenders schedule the same episodes of one workload, of which it is said which it is of how many.
 pub(super) fn on_workload<S: Simulated>(
     scenario: &Entry<S>,
     contenders: &[Ready<S>],
     (workload_id, workload): (&str, &Workload<S>),
-    Which { seed, split, episodes: count }: Which,
+    (Which { seed, split, episodes }, place, of): (Which<'_>, usize, usize),
     caller: Caller<'_>,
 ) -> Result<Comparison, PipelineError> {
-    let mut policies: Vec<(String, Role, Vec<EpisodeFigures>)> = Vec::new();
-    let mut schedules = Vec::new();
-    for contender in contenders {
-        caller.watch.episodes(&contender.id, u64::from(count));
-        let episodes = Episodes { seed, split, count, timelines: 1 };
-        let runs = rollouts(workload, &contender.id, &*contender.policy, episodes, caller.watch, caller.stop)?;
-        caller.watch.done();
-        schedules.extend(runs.first().map(|run| schedule::<S>((&contender.id, contender.role), run)));
-        policies.push((contender.id.clone(), contender.role, runs.iter().map(EpisodeRun::figures).collect()));
-    }
+    let (looks, stopping) = match episodes {
+        EpisodeCount::Exactly(_) => (None, None),
+        EpisodeCount::UntilClear(stopping) => {
+            (Some(stopping.looks(place, of, contenders.iter().map(|c| c.role))), Some(stopping))
+        }
+    };
+    let ends = match (episodes, &looks) {
+        (EpisodeCount::Exactly(count), _) => std::slice::from_ref(count),
+        (_, looks) => looks.as_ref().map_or(&[][..], |looks| &looks.planned),
+    };
     let mut baselines: Vec<String> = contenders.first().map(|c| c.id.clone()).into_iter().collect();
     let yardstick = scenario.baselines.first().copied().unwrap_or_default();
     if contenders.iter().skip(1).any(|c| c.id == yardstick) {
         baselines.push(yardstick.to_owned());
     }
-    let runs = Runs { workload: workload_id, split: split.name(), figures: S::INFO.figures, policies: &policies };
-    let mut closed_loop = compare_runs(runs, &baselines, seed);
-    let ids = (0..count).map(|episode| EpisodeId::new(seed, split, episode));
+    let mut policies: Vec<_> = contenders.iter().map(|c| (c.id.clone(), c.role, Vec::new())).collect();
+    let compared = |policies: &[(String, Role, Vec<EpisodeFigures>)]| {
+        let (workload, split, figures) = (workload_id, split.name(), S::INFO.figures);
+        compare_runs(
+            Runs { workload, split, figures, size: S::SIZE, looks: looks.as_ref(), policies },
+            &baselines,
+            seed,
+        )
+    };
+    let (mut schedules, mut closed_loop) = (Vec::new(), compared(&policies));
+    for &end in ends {
+        let first = closed_loop.episodes as u32;
+        for (contender, (_, _, figures)) in contenders.iter().zip(&mut policies) {
+            caller.watch.episodes(&contender.id, u64::from(end - first));
+            let episodes = Episodes { seed, split, first, count: end - first, timelines: 1 };
+            let runs = rollouts(workload, &contender.id, &*contender.policy, episodes, caller.watch, caller.stop)?;
+            caller.watch.done();
+            let shown = runs.first().filter(|_| first == 0);
+            schedules.extend(shown.map(|run| schedule::<S>((&contender.id, contender.role), run)));
+            figures.extend(runs.iter().map(EpisodeRun::figures));
+        }
+        closed_loop = compared(&policies);
+        if stopping.is_some_and(|stopping| stopping.is_clear(place, &closed_loop)) {
+            break;
+        }
+    }
+    let ids = (0..closed_loop.episodes as u32).map(|episode| EpisodeId::new(seed, split, episode));
     let floors: Option<Vec<f64>> = ids.map(|id| S::floor_ms(workload, &workload.jobs(id))).collect();
     if let (Some(floors), Some(first)) = (floors, closed_loop.policies.first()) {
         let alike = closed_loop.identical_episodes && floors.windows(2).all(|pair| pair[0] == pair[1]);
         let counted = if alike { 1 } else { floors.len() };
         let first = &first.episode_objective[..counted];
-        closed_loop.floor = floor(&floors[..counted], S::INFO.objective().compared, first, seed);
+        closed_loop.floor = floor(&floors[..counted], S::INFO.objective().compared, first, (looks.as_ref(), seed));
     }
     Ok(Comparison { closed_loop, schedules })
 }
@@ -224,7 +251,7 @@ pub fn best_heuristic(
         workloads: vec![workload.to_owned()],
         seed,
         split: Split::Validation,
-        episodes,
+        episodes: episodes.into(),
     };
     let compared = scenario.compare(&params, &mut |_| ControlFlow::Continue(()), caller)?;
     let Some(found) = compared.into_iter().next().map(|c| c.closed_loop) else { return Ok(None) };

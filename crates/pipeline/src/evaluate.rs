@@ -6,7 +6,7 @@ use super::{
 };
 use sched_distill_core::{level::ALL_KINDS, model::Student, rng::Split, scenario::ScenarioInfo};
 use sched_distill_explain::disagreement;
-use sched_distill_judge::evaluator::{ClosedLoop, Disagreement, Evaluation, Role, Schedule, Scorer};
+use sched_distill_judge::evaluator::{ClosedLoop, Disagreement, EpisodeCount, Evaluation, Role, Schedule, Scorer};
 use sched_distill_trace::{LevelTable, Trace};
 use std::ops::ControlFlow;
 
@@ -40,8 +40,8 @@ pub struct ClosedLoopParams {
     pub workloads: Vec<String>,
     /// What the episodes are for.
     pub split: Split,
-    /// How many, of every workload.
-    pub episodes: u32,
+    /// How many.
+    pub episodes: EpisodeCount,
 }
 
 /// What was measured of a student.
@@ -152,7 +152,7 @@ impl ClosedLoopParams {
             workloads: self.workloads.clone(),
             seed,
             split: self.split,
-            episodes: self.episodes,
+            episodes: self.episodes.clone(),
         }
     }
 }

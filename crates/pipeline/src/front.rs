@@ -258,7 +258,7 @@ pub(super) fn schedule(
         workloads: vec![closed_loop.workload.clone()],
         seed: closed_loop.seed,
         split: Split::Validation,
-        episodes: closed_loop.episodes,
+        episodes: closed_loop.episodes.into(),
     };
     let mut compared = scenario.compare(&params, &mut |_| ControlFlow::Continue(()), caller)?;
     Ok(compared.remove(0).closed_loop)

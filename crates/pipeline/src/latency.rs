@@ -9,7 +9,7 @@ use sched_distill_core::{
     scenario::Said,
     simulation::{Simulated, Simulation},
 };
-use sched_distill_judge::evaluator::Role;
+use sched_distill_judge::evaluator::{EpisodeCount, Role};
 use sched_distill_trace::recorder::{EpisodeCause, EpisodeError, RolloutError};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -69,7 +69,11 @@ pub(super) fn decision_times<S: Simulated>(
     let mut policies: Vec<_> = contenders.iter().map(|c| c.policy.fresh()).collect();
     let mut times_us: Vec<Vec<f64>> = vec![Vec::new(); policies.len()];
     let mut p = Said::default();
-    for episode in 0..params.episodes.min(EPISODES) {
+    let episodes = match params.episodes {
+        EpisodeCount::Exactly(count) => count.min(EPISODES),
+        EpisodeCount::UntilClear(_) => EPISODES,
+    };
+    for episode in 0..episodes {
         let id = EpisodeId::new(params.seed, params.split, episode);
         let (mut sim, seed) = (S::start(&workload, workload.jobs(id), id.seed), id.seed);
         policies.iter_mut().for_each(|policy| policy.reset(seed));

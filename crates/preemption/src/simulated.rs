@@ -18,6 +18,7 @@ impl Simulated for Preemption {
     type Job = PreemptionJob;
     type Simulator = Simulator;
 
+    const SIZE: Option<(&'static str, &'static str)> = Some(("GPU time", "ms"));
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;

@@ -17,6 +17,7 @@ impl Simulated for Serving {
     type Job = ServingTask;
     type Simulator = Simulator;
 
+    const SIZE: Option<(&'static str, &'static str)> = Some(("time in a batch of its own", "ms"));
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;

@@ -16,8 +16,10 @@ pub struct EpisodeFigures {
     /// The longest time in which more than half of the cluster idled although work waited that could start on it, ms; `None` where that
     /// is not measured.
     pub longest_idle_ms: Option<f64>,
-    /// Completion time of every completed job from its arrival on, ms, in any order; empty if they are not kept.
-    pub completion_times_ms: Vec<f64>,
+    /// Completion time by job, from its arrival on, ms; `None` of a job that was not completed. Empty if they are not kept.
+    pub completion_times_ms: Vec<Option<f64>>,
+    /// Size by job; empty where the scenario knows none.
+    pub sizes: Vec<f64>,
 }
 
 impl EpisodeFigures {

@@ -241,7 +241,7 @@ impl IterationRow {
 
 /// The episodes of a validation.
 pub(super) fn episodes(schedule: &Schedule) -> Episodes {
-    Episodes { seed: schedule.seed, split: Split::Validation, count: schedule.validation, timelines: 0 }
+    Episodes { seed: schedule.seed, split: Split::Validation, first: 0, count: schedule.validation, timelines: 0 }
 }
 
 /// Looks at networks that `policy` makes schedulers of, greedy or sampling, on all workloads.

@@ -18,6 +18,7 @@ impl Simulated for Training {
     type Job = TrainingJob;
     type Simulator = Simulator;
 
+    const SIZE: Option<(&'static str, &'static str)> = Some(("time alone at its best", "ms"));
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;

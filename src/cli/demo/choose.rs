@@ -4,7 +4,7 @@
 use super::Demo;
 use crate::{
     cli::{output::Output, progress::Watched},
-    evaluator::{ClosedLoop, Gate, Role, VerdictGates},
+    evaluator::{ClosedLoop, EpisodeCount, Gate, Role, VerdictGates},
     model::Student,
     pipeline::{CompareParams, Contender, with_edge_cases},
     rng::Split,
@@ -46,8 +46,8 @@ impl Demo<'_> {
             std::iter::once(teacher).chain(both()).collect()
         };
         let compared = |contenders, workloads, episodes| -> Result<Vec<ClosedLoop>> {
-            let params =
-                CompareParams { contenders, workloads, seed: self.common.seed, split: Split::Validation, episodes };
+            let (seed, split, episodes) = (self.common.seed, Split::Validation, EpisodeCount::from(episodes));
+            let params = CompareParams { contenders, workloads, seed, split, episodes };
             let caller = Watched::new(output);
             let found = self.scenario.compare(&params, &mut |_| ControlFlow::Continue(()), caller.caller())?;
             Ok(found.into_iter().map(|comparison| comparison.closed_loop).collect())

@@ -1,7 +1,7 @@
 //! How much of everything a demo does, and how much of it can be afforded.
 
 use super::DemoArgs;
-use crate::{pipeline::FitPlan, trace::Trace};
+use crate::{evaluator::Stopping, pipeline::FitPlan, trace::Trace};
 use anyhow::Result;
 
 /// Decisions that a search for a better schedule takes at most: where an episode has thousands, it takes fewer episodes.
@@ -19,9 +19,10 @@ pub(super) struct Extent {
     pub(super) choosing: u32,
     /// Fits on draws of the training episodes.
     pub(super) resamples: u32,
-    /// Test episodes of the closed loop, and of every edge case.
-    pub(super) test: u32,
-    pub(super) edge: u32,
+    /// Validation episodes on which heuristics are tried.
+    pub(super) tried: u32,
+    /// After how many test episodes it is looked whether figures are clear.
+    pub(super) measured: Stopping,
     /// Episodes of the search for a better schedule, if it can afford them; `None` for no search.
     pub(super) search: Option<u64>,
     /// Test episodes in which users try to be served sooner, and how many in each.
@@ -46,8 +47,8 @@ impl Extent {
                 own: args.episodes.unwrap_or(40).div_ceil(2),
                 choosing: 30,
                 resamples: 3,
-                test: 120,
-                edge: 25,
+                tried: 30,
+                measured: Stopping::default(),
                 search: Some(5000),
                 gamed: 20,
                 targets: 3,
@@ -58,8 +59,8 @@ impl Extent {
                 own: 0,
                 choosing: 12,
                 resamples: 0,
-                test: 30,
-                edge: 10,
+                tried: 8,
+                measured: Stopping { usual: vec![30], elsewhere: vec![10], ..Stopping::default() },
                 search: None,
                 gamed: 10,
                 targets: 2,

@@ -272,7 +272,13 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
         for (policy, _, jct, stalled) in policies.into_iter().filter(|p| p.0 != baseline) {
             let ratio = (stalled == 0).then(|| estimate(jct / base, 0.024));
             let figures = figures([("mean_jct_ms", ratio), ("makespan_ms", ratio)]);
-            comparisons.push(PairedFigures { policy: policy.into(), baseline: baseline.into(), figures });
+            comparisons.push(PairedFigures {
+                policy: policy.into(),
+                baseline: baseline.into(),
+                figures,
+                tail: None,
+                by_size: None,
+            });
         }
     }
     ClosedLoop {
@@ -281,6 +287,7 @@ pub(super) fn closed_loop(workload: &str, student: f64, stalled: usize) -> Close
         workload: workload.into(),
         split: "test".into(),
         episodes: 20,
+        looks: None,
         figures: COMPLETION_FIGURES.to_vec(),
         policies: policies.into_iter().map(outcome).collect(),
         comparisons,

@@ -127,13 +127,14 @@ fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)]) -> Clo
         rejected: 0,
         longest_idle_ms: None,
         completion_times_ms: Vec::new(),
+        sizes: Vec::new(),
     };
     let policies: Vec<(String, Role, Vec<EpisodeFigures>)> = policies
         .iter()
         .map(|(name, role, ratios)| ((*name).to_owned(), *role, ratios.iter().map(run).collect()))
         .collect();
     compare(
-        Runs { workload, split: "test", figures: COMPLETION_FIGURES, policies: &policies },
+        Runs { workload, split: "test", figures: COMPLETION_FIGURES, size: None, looks: None, policies: &policies },
         &["decima".to_owned()],
         0,
     )

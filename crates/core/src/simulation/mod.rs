@@ -39,6 +39,10 @@ pub trait Simulated: Scenario {
     /// Workloads on which policies are checked: what each is called, and its spec.
     const BATTERY: &'static [(&'static str, &'static str)] = &[];
 
+    /// By what jobs are small or large, whoever schedules them, and its unit: a noun phrase, e.g. `work` in `ms`. `None` if nothing is
+    /// said of that.
+    const SIZE: Option<(&'static str, &'static str)> = None;
+
     /// Opens the workload that a spec names: [`Workload::open`].
     ///
     /// # Errors
@@ -98,6 +102,11 @@ pub trait Simulation: Clone + Send + Sync {
 
     /// Arrival time by job, ms.
     fn arrivals_ms(&self) -> Vec<f64>;
+
+    /// Size by job, as [`Simulated::SIZE`] has it; the default knows none.
+    fn sizes(&self) -> Vec<f64> {
+        Vec::new()
+    }
 
     /// When a job was completed, ms; `None` as long as it is not.
     fn completed_ms(&self, job: u32) -> Option<f64>;

@@ -102,6 +102,10 @@ impl Simulation for Simulator {
         self.state.jobs.iter().map(|j| j.arrival_ms).collect()
     }
 
+    fn sizes(&self) -> Vec<f64> {
+        self.state.jobs.iter().map(|job| job.graph.work_ms()).collect()
+    }
+
     fn completed_ms(&self, job: u32) -> Option<f64> {
         self.job_runs.get(job as usize).map(|run| run.completion_ms).filter(|ms| !ms.is_nan())
     }

@@ -94,19 +94,15 @@ impl EdgeCase {
                 let mut jobs: Vec<_> = each(&|stream| smallest(stream, 3))?;
                 let mut stream = Stream::new(seed, "giant");
                 let place = stream.below((n as usize).div_ceil(2));
-                let others: f64 = jobs.iter().map(|job| work_ms(job)).sum::<f64>() - work_ms(&jobs[place]);
+                let others: f64 =
+                    jobs.iter().map(|job| job.graph().work_ms()).sum::<f64>() - jobs[place].graph().work_ms();
                 let chosen = largest(&mut stream, 3);
-                let factor = (others / work_ms(&chosen)).ceil().max(1.0) as u32;
+                let factor = (others / chosen.graph().work_ms()).ceil().max(1.0) as u32;
                 jobs[place] = with_tasks(&chosen, "giant", |tasks| tasks.saturating_mul(factor).min(MOST_TASKS));
                 Some(jobs)
             }
         }
     }
-}
-
-/// Work of a job, ms: tasks times their rough duration, over all stages.
-fn work_ms(job: &JobTemplate) -> f64 {
-    job.graph().stages().iter().map(|stage| f64::from(stage.num_tasks) * stage.rough_ms).sum()
 }
 
 /// Of several draws the job with most work (`sign` 1) or least (-1).
@@ -117,7 +113,7 @@ fn extreme(
     sign: f64,
 ) -> Arc<JobTemplate> {
     let draws: Vec<_> = (0..of).map(|_| draw(stream)).collect();
-    let place = sched_distill_core::level::first_max(draws.iter().map(|job| sign * work_ms(job)));
+    let place = sched_distill_core::level::first_max(draws.iter().map(|job| sign * job.graph().work_ms()));
     Arc::clone(&draws[place])
 }
 
@@ -220,7 +216,7 @@ mod tests {
     fn a_giant_in_the_first_half_holds_half_of_the_work() {
         for seed in 0..20 {
             let jobs = jobs(EdgeCase::Giant, seed);
-            let work: Vec<f64> = jobs.iter().map(|j| work_ms(j)).collect();
+            let work: Vec<f64> = jobs.iter().map(|j| j.graph().work_ms()).collect();
             let place = sched_distill_core::level::first_max(work.iter().copied());
             assert!(place < 25 && jobs[place].graph().name().ends_with("-giant"));
             let share = work[place] / work.iter().sum::<f64>();
@@ -244,9 +240,9 @@ mod tests {
             for job in jobs(EdgeCase::Chains, seed) {
                 let n = job.graph().stages().len() as u32;
                 assert!(n >= 20 && (0..n).map(|s| job.graph().depth(s)).max() == Some(n - 1));
-                made += work_ms(&job);
+                made += job.graph().work_ms();
             }
-            plain += workload(None).jobs(seed).iter().map(|j| work_ms(&j.template)).sum::<f64>();
+            plain += workload(None).jobs(seed).iter().map(|j| j.template.graph().work_ms()).sum::<f64>();
         }
         // Sharing the tasks keeps the load near the generator's.
         assert!((0.5..2.0).contains(&(made / plain)), "{}", made / plain);
@@ -260,7 +256,7 @@ mod tests {
             assert_eq!(sinks.len(), 1);
             let tail = &job.stages()[sinks[0] as usize];
             assert!(
-                (f64::from(tail.num_tasks) * tail.rough_ms / work_ms(&job) - 0.5).abs() < 1e-9
+                (f64::from(tail.num_tasks) * tail.rough_ms / job.graph().work_ms() - 0.5).abs() < 1e-9
                     && tail.num_tasks <= TAIL_TASKS
             );
             // What tasks really take was stretched like the estimate.

@@ -51,6 +51,10 @@ impl Simulation for Simulator {
         self.runs.iter().map(|run| run.job.arrival_ms).collect()
     }
 
+    fn sizes(&self) -> Vec<f64> {
+        self.runs.iter().map(|run| run.job.iterations * run.job.law.time_ms(1)).collect()
+    }
+
     fn completed_ms(&self, job: u32) -> Option<f64> {
         self.runs.get(job as usize).map(|run| run.completed_ms).filter(|ms| !ms.is_nan())
     }

@@ -129,6 +129,7 @@ pub fn replay<S: Editable>(
             seed: id.seed,
             outcome: sim.outcome().expect("no question is open, so the episode has ended"),
             arrivals_ms: sim.arrivals_ms(),
+            sizes: sim.sizes(),
             lanes: sim.lanes(),
             timeline: sim.task_runs().to_vec(),
         })

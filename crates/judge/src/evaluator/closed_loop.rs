@@ -1,8 +1,13 @@
 //! Paired comparison of policies that ran on the same episodes.
 
 use super::{
-    ClosedLoop, Estimate, Estimates, Floor, IdleSpell, PairedFigures, PolicyOutcome, Role, interval::bootstrap,
+    ClosedLoop, Estimate, Estimates, Floor, IdleSpell, PairedFigures, PolicyOutcome, Role,
+    interval::bootstrap,
+    looks::{Looks, held},
+    size::by_size,
+    tail::{Times, completed, paired_tail},
 };
+use rayon::prelude::*;
 use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_trace::EpisodeFigures;
 use std::collections::BTreeMap;
@@ -16,6 +21,10 @@ pub struct Runs<'a> {
     pub split: &'a str,
     /// What the scenario measures; the first is the objective.
     pub figures: &'a [Figure],
+    /// What the size of a job is, and its unit; `None` if the scenario knows none.
+    pub size: Option<(&'static str, &'static str)>,
+    /// After how many episodes it was to be looked; `None` if their number was given.
+    pub looks: Option<&'a Looks>,
     /// Policies as (name, role, figures by episode), on the same episodes.
     pub policies: &'a [(String, Role, Vec<EpisodeFigures>)],
 }
@@ -26,21 +35,22 @@ pub struct Runs<'a> {
 /// nothing of policies: it is left out of comparisons, for all alike, and of the means of figures that it does not have, and counted.
 #[must_use]
 pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
-    let Runs { workload, split, figures, policies } = runs;
+    let Runs { workload, split, figures, size, looks, policies } = runs;
     let episodes = policies.first().map_or(0, |(_, _, runs)| runs.len());
     let alike = |runs: &[EpisodeFigures]| runs.windows(2).all(|pair| pair[0] == pair[1]);
     let identical_episodes = episodes > 1 && policies.iter().all(|(_, _, runs)| alike(runs));
     // Of episodes that are one, one counts, and there is nothing to resample.
-    let counted = |runs: &[EpisodeFigures]| runs.len().min(if identical_episodes { 1 } else { usize::MAX });
-    let by_name = |estimate: &dyn Fn(usize, &Figure) -> Option<Estimate>| -> Estimates {
-        figures.iter().enumerate().map(|(i, figure)| (figure.name.to_string(), estimate(i, figure))).collect()
+    let counted = |runs: &'_ [EpisodeFigures]| runs.len().min(if identical_episodes { 1 } else { usize::MAX });
+    let by_name = |estimate: &(dyn Fn(usize, &Figure) -> Option<Estimate> + Sync)| -> Estimates {
+        let of = |(i, figure): (usize, &Figure)| (figure.name.to_string(), estimate(i, figure));
+        figures.par_iter().enumerate().map(of).collect()
     };
     let outcome = |(policy, role, runs): &(String, Role, Vec<EpisodeFigures>)| PolicyOutcome {
         policy: policy.clone(),
         role: *role,
         figures: by_name(&|place, _| {
             let values: Vec<f64> = runs[..counted(runs)].iter().filter_map(|run| run.of(place)).collect();
-            (!values.is_empty()).then(|| mean(&values, seed))
+            (!values.is_empty()).then(|| held(looks, mean(&values, seed), values.len()))
         }),
         stalled: runs.iter().filter(|run| run.stall.is_some()).count(),
         stalls: reasons(runs),
@@ -48,32 +58,45 @@ pub fn compare(runs: Runs<'_>, baselines: &[String], seed: u64) -> ClosedLoop {
         rejected: runs.iter().map(|run| run.rejected).sum(),
         longest_idle: longest_idle(runs),
         episode_objective: runs.iter().map(|run| run.of(0)).collect(),
-        completion_quantiles_ms: quantiles(runs.iter().flat_map(|r| r.completion_times_ms.iter().copied()).collect()),
+        completion_quantiles_ms: quantiles(runs.iter().flat_map(completed).collect()),
     };
     // They have the same jobs.
     let empty_episodes: Vec<usize> =
         policies.first().map_or(Vec::new(), |(_, _, runs)| (0..runs.len()).filter(|&i| runs[i].empty).collect());
-    let mut comparisons = Vec::new();
-    for baseline in baselines {
-        let Some((_, _, base)) = policies.iter().find(|(name, _, _)| name == baseline) else { continue };
-        for (policy, _, runs) in policies.iter().filter(|(name, _, _)| name != baseline) {
-            comparisons.push(PairedFigures {
-                policy: policy.clone(),
-                baseline: baseline.clone(),
-                figures: by_name(&|place, figure| {
-                    let of = |runs: &[EpisodeFigures]| {
-                        let told = runs[..counted(runs)].iter().filter(|run| !run.empty);
-                        told.map(|run| run.of(place)).collect::<Vec<_>>()
-                    };
-                    paired(figure.compared, &of(runs), &of(base), seed)
-                }),
-            });
+    let times: Vec<Option<Times>> =
+        policies.par_iter().map(|(_, _, runs)| Times::new(&runs[..counted(runs)], seed)).collect();
+    let place = |name: &String| policies.iter().position(|(policy, _, _)| policy == name);
+    let pairs = baselines.iter().filter_map(place).flat_map(|base| (0..policies.len()).map(move |own| [own, base]));
+    let pairs: Vec<[usize; 2]> = pairs.filter(|[own, base]| own != base).collect();
+    let pair = |&[own, base]: &[usize; 2]| {
+        let runs = [own, base].map(|place| &policies[place].2[..]);
+        let tail = times[own].as_ref().zip(times[base].as_ref()).and_then(|(of_own, of_base)| {
+            let each = runs[0].iter().zip(runs[1]).enumerate();
+            let each = each.filter_map(|(episode, (own, base))| Some((episode, own.of(0)?, base.of(0)?)));
+            paired_tail([of_own, of_base], (figures.first()?, each), (looks, seed))
+        });
+        let counted = runs.map(|runs| &runs[..counted(runs)]);
+        PairedFigures {
+            policy: policies[own].0.clone(),
+            baseline: policies[base].0.clone(),
+            figures: by_name(&|place, figure| {
+                let of = |runs: &[EpisodeFigures]| {
+                    runs.iter().filter(|run| !run.empty).map(|run| run.of(place)).collect::<Vec<_>>()
+                };
+                paired_held(figure.compared, [&of(counted[0]), &of(counted[1])], (looks, seed))
+            }),
+            by_size: size
+                .filter(|_| tail.is_some() && base == 0)
+                .and_then(|size| by_size(size, counted, (looks, seed))),
+            tail,
         }
-    }
+    };
+    let comparisons = pairs.par_iter().map(pair).collect();
     ClosedLoop {
         workload: workload.to_owned(),
         split: split.to_owned(),
         episodes,
+        looks: looks.cloned(),
         identical_episodes,
         empty_episodes,
         figures: figures.to_vec(),
@@ -119,7 +142,8 @@ impl ClosedLoop {
     #[must_use]
     pub fn objective_against(&self, policy: &str, baseline: &str, seed: u64) -> Option<Estimate> {
         let of = |name: &str| self.policies.iter().find(|p| p.policy == name).map(|p| &p.episode_objective);
-        paired(self.objective().compared, &self.told(of(policy)?), &self.told(of(baseline)?), seed)
+        let [own, base] = [self.told(of(policy)?), self.told(of(baseline)?)];
+        paired_held(self.objective().compared, [&own, &base], (self.looks.as_ref(), seed))
     }
 
     /// The same company with another student in place of those that took part. It must have run the same episodes; only its
@@ -137,12 +161,16 @@ impl ClosedLoop {
         let mut policies: Vec<PolicyOutcome> = self.policies.iter().filter(|p| stays(&p.policy)).cloned().collect();
         if let Some(teacher) = policies.iter().find(|p| p.role == Role::Teacher) {
             let [own, theirs] = [&student, teacher].map(|policy| self.told(&policy.episode_objective));
-            let found = paired(objective.compared, &own, &theirs, seed);
+            let found = paired_held(objective.compared, [&own, &theirs], (self.looks.as_ref(), seed));
             let figures = [(objective.name.to_string(), found)].into();
+            // Of one that took part in another role more is known.
+            let known = self.compared(&student.policy, &teacher.policy).cloned();
             comparisons.push(PairedFigures {
                 policy: student.policy.clone(),
                 baseline: teacher.policy.clone(),
                 figures,
+                tail: known.as_ref().and_then(|known| known.tail.clone()),
+                by_size: known.and_then(|known| known.by_size),
             });
         }
         policies.insert(1.min(policies.len()), student);
@@ -152,10 +180,17 @@ impl ClosedLoop {
 
 /// What no scheduler can be better than, from its objective in each episode and the first policy's.
 #[must_use]
-pub fn floor(objective: &[f64], compared: Compared, first: &[Option<f64>], seed: u64) -> Option<Floor> {
+pub fn floor(
+    objective: &[f64],
+    compared: Compared,
+    first: &[Option<f64>],
+    (looks, seed): (Option<&Looks>, u64),
+) -> Option<Floor> {
     let floors: Vec<Option<f64>> = objective.iter().copied().map(Some).collect();
-    (!objective.is_empty())
-        .then(|| Floor { objective: mean(objective, seed), compared: paired(compared, &floors, first, seed) })
+    (!objective.is_empty()).then(|| Floor {
+        objective: held(looks, mean(objective, seed), objective.len()),
+        compared: paired_held(compared, [&floors, first], (looks, seed)),
+    })
 }
 
 /// The quantiles 0, 1/100, ..., 1, interpolated between neighbours: quantile q of n values in order is the one at place
@@ -175,13 +210,22 @@ fn weighted_mean(values: impl Iterator<Item = f64>, counts: &[u32]) -> f64 {
     sum / f64::from(counts.iter().sum::<u32>())
 }
 
-fn mean(values: &[f64], seed: u64) -> Estimate {
+pub(super) fn mean(values: &[f64], seed: u64) -> Estimate {
     bootstrap(values.len(), seed, |counts| weighted_mean(values.iter().copied(), counts))
 }
 
 /// Compares paired episodes; `None` if one of them has no value, or a ratio is not finite, as of completion times of 0.
 #[must_use]
 pub fn paired(compared: Compared, values: &[Option<f64>], base: &[Option<f64>], seed: u64) -> Option<Estimate> {
+    paired_held(compared, [values, base], (None, seed))
+}
+
+/// The same, with the interval of a comparison with looks.
+pub(super) fn paired_held(
+    compared: Compared,
+    [values, base]: [&[Option<f64>]; 2],
+    (looks, seed): (Option<&Looks>, u64),
+) -> Option<Estimate> {
     let of_episode = |(a, b): (&Option<f64>, &Option<f64>)| -> Option<f64> {
         let (a, b) = ((*a)?, (*b)?);
         let difference = match compared {
@@ -194,11 +238,11 @@ pub fn paired(compared: Compared, values: &[Option<f64>], base: &[Option<f64>], 
     if differences.is_empty() {
         return None;
     }
-    let back: fn(f64) -> f64 = match compared {
-        Compared::Ratio => f64::exp,
-        Compared::Difference => |difference| difference,
-    };
-    Some(bootstrap(differences.len(), seed, |counts| back(weighted_mean(differences.iter().copied(), counts))))
+    let e = held(looks, mean(&differences, seed), differences.len());
+    Some(match compared {
+        Compared::Ratio => Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp() },
+        Compared::Difference => e,
+    })
 }
 
 #[cfg(test)]
@@ -218,13 +262,18 @@ mod tests {
             empty: false,
             rejected: 1,
             longest_idle_ms: Some(mean_jct_ms.unwrap_or(9.0)),
-            completion_times_ms: mean_jct_ms.into_iter().collect(),
+            completion_times_ms: vec![mean_jct_ms],
+            sizes: Vec::new(),
         };
         jct.iter().map(figure).collect()
     }
 
     fn compared(policies: &[(String, Role, Vec<EpisodeFigures>)], baselines: &[String]) -> ClosedLoop {
-        compare(Runs { workload: "w", split: "test", figures: &FIGURES, policies }, baselines, 1)
+        compare(
+            Runs { workload: "w", split: "test", figures: &FIGURES, size: None, looks: None, policies },
+            baselines,
+            1,
+        )
     }
 
     #[test]
@@ -247,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_floor_is_compared_episode_by_episode() {
-        let floor = |objective: &[f64], first: &[Option<f64>]| floor(objective, Compared::Ratio, first, 1);
+        let floor = |objective: &[f64], first: &[Option<f64>]| floor(objective, Compared::Ratio, first, (None, 1));
         let found = floor(&[5.0, 10.0], &[Some(10.0), Some(40.0)]).expect("two episodes");
         assert_eq!(found.objective.value, 7.5);
         assert!((found.compared.expect("completed").value - 0.125_f64.sqrt()).abs() < 1e-12);

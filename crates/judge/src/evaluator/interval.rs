@@ -6,25 +6,29 @@ use super::Estimate;
 use sched_distill_core::rng::Stream;
 
 /// Resamples per interval.
-const RESAMPLES: usize = 1000;
+pub(super) const RESAMPLES: usize = 1000;
 
 /// The figure over all clusters `0..n` and its 95 % percentile interval. `statistic` gets how often each cluster is drawn.
 ///
 /// The same seed gives the same interval. Resamples on which the statistic is not finite are left out.
 pub fn bootstrap(n: usize, seed: u64, statistic: impl Fn(&[u32]) -> f64) -> Estimate {
-    let mut counts = vec![1; n];
-    let value = statistic(&counts);
-    let mut stream = Stream::new(seed, "bootstrap");
-    let mut draws = Vec::with_capacity(RESAMPLES);
+    let value = statistic(&vec![1; n]);
+    let mut found = Vec::with_capacity(RESAMPLES);
+    draws(n, seed, |counts| found.push(statistic(counts)));
+    let (low, high) = percentile_interval(&mut found).unwrap_or((value, value));
+    Estimate { value, low, high }
+}
+
+/// How often each of `n` clusters is drawn, resample by resample: the same for the same seed.
+pub(super) fn draws(n: usize, seed: u64, mut each: impl FnMut(&[u32])) {
+    let (mut counts, mut stream) = (vec![0; n], Stream::new(seed, "bootstrap"));
     for _ in 0..RESAMPLES {
         counts.fill(0);
         for _ in 0..n {
             counts[stream.below(n)] += 1;
         }
-        draws.push(statistic(&counts));
+        each(&counts);
     }
-    let (low, high) = percentile_interval(&mut draws).unwrap_or((value, value));
-    Estimate { value, low, high }
 }
 
 impl Estimate {

@@ -8,10 +8,13 @@ mod drift;
 mod fidelity;
 mod gates;
 mod interval;
+mod looks;
 mod old_report;
 mod regime;
 mod report;
 mod scorer;
+mod size;
+mod tail;
 mod timing;
 #[cfg(test)]
 #[path = "../../../../tests/support/tiny.rs"]
@@ -26,11 +29,14 @@ pub use drift::{Drift, DriftTally, FeatureDrift, Stability, drift};
 pub use fidelity::{Tally, fidelity, leads};
 pub use gates::{Checked, Gate, Judgement, VerdictGates};
 pub use interval::{bootstrap, percentile_interval};
+pub use looks::{EpisodeCount, Looks, Stopping};
 pub use regime::Regimes;
 pub use report::{
     ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, Floor, IdleSpell, Lead, PairedFigures, PolicyOutcome,
     Role, Schedule, ScheduleRun, hardest_choices, hardest_kind,
 };
 pub use scorer::{Scorer, best_single_features};
+pub use size::{BySize, OfSize};
+pub use tail::{PairedTail, WorstEpisode};
 pub use timing::{TimedLine, timed_line};
 pub use verdict::{KnownRule, Place, Standing, Verdict};

@@ -1,6 +1,6 @@
 //! Closed loops as they were written when completion time was every scenario's goal.
 
-use super::{ClosedLoop, Estimate, Estimates, Floor, PairedFigures, PolicyOutcome, Role};
+use super::{ClosedLoop, Estimate, Estimates, Floor, Looks, PairedFigures, PolicyOutcome, Role};
 use sched_distill_core::figure::{COMPLETION_FIGURES, Figure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,6 +12,8 @@ pub(super) struct AnyClosedLoop {
     workload: String,
     split: String,
     episodes: usize,
+    #[serde(default)]
+    looks: Option<Looks>,
     #[serde(default)]
     identical_episodes: bool,
     #[serde(default)]
@@ -99,11 +101,14 @@ impl From<AnyClosedLoop> for ClosedLoop {
             policy: r.policy,
             baseline: r.baseline,
             figures: named([("mean_jct_ms", r.jct), ("makespan_ms", r.makespan)]),
+            tail: None,
+            by_size: None,
         });
         Self {
             workload: any.workload,
             split: any.split,
             episodes: any.episodes,
+            looks: any.looks,
             identical_episodes: any.identical_episodes,
             empty_episodes: any.empty_episodes,
             figures: if any.figures.is_empty() { COMPLETION_FIGURES.to_vec() } else { any.figures },

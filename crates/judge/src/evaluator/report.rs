@@ -1,6 +1,6 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
-use super::{Departures, Disagreement};
+use super::{BySize, Departures, Disagreement, Looks, PairedTail};
 use sched_distill_core::{figure::Figure, level::ALL_KINDS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -239,6 +239,12 @@ pub struct PairedFigures {
     /// By figure, as the scenario has it compared: the geometric mean over episodes of policy / baseline, or the mean of policy −
     /// baseline. `None` if either stalled in any episode (a stall is never dropped).
     pub figures: Estimates,
+    /// Those who wait longest; `None` if either stalled or completed no job in an episode, and in files of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<PairedTail>,
+    /// Completion times by the size of jobs, against the first policy; `None` as above, and where the scenario knows no sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_size: Option<BySize>,
 }
 
 impl PairedFigures {
@@ -259,6 +265,10 @@ pub struct ClosedLoop {
     pub split: String,
     /// Number of paired episodes.
     pub episodes: usize,
+    /// After how many episodes it was looked whether all is clear, for intervals that hold at all looks; `None` where the number was given:
+    /// intervals are 95 % each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Looks>,
     /// Whether all episodes are one: every policy had the same figures in each of them. Intervals then have no width.
     #[serde(default, skip_serializing_if = "is_false")]
     pub identical_episodes: bool,
@@ -307,6 +317,12 @@ impl ClosedLoop {
     #[must_use]
     pub fn paired(&self, policy: &str, baseline: &str) -> Option<Estimate> {
         self.compared(policy, baseline)?.figure(&self.objective().name).copied()
+    }
+
+    /// The tail of a policy against that of another one; `None` if they were not compared, or it is not known.
+    #[must_use]
+    pub fn tail_of(&self, policy: &str, baseline: &str) -> Option<&PairedTail> {
+        self.compared(policy, baseline)?.tail.as_ref()
     }
 
     /// The first student against another policy.

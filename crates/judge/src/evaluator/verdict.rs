@@ -1,8 +1,8 @@
 //! What an evaluation comes to: may the student take the scheduler's place, how does it stand to the best rule that is known, and
 //! where does it do worst?
 
-use super::{ClosedLoop, Estimate, Evaluation, PolicyOutcome, Role, closed_loop::paired};
-use sched_distill_core::level::ALL_KINDS;
+use super::{ClosedLoop, Estimate, Evaluation, PairedTail, PolicyOutcome, Role, closed_loop::paired_held};
+use sched_distill_core::{figure::Figure, level::ALL_KINDS};
 
 /// What a closed loop says of a student.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,8 @@ pub struct Standing<'a> {
     pub to_teacher: Option<Estimate>,
     /// The same against the best heuristic's.
     pub to_heuristic: Option<Estimate>,
+    /// Those who wait longest, against the teacher's; `None` if that is not known.
+    pub tail: Option<&'a PairedTail>,
 }
 
 /// How the student does on another workload.
@@ -72,21 +74,15 @@ impl Evaluation {
         let (teacher, student) = (closed_loop.first(Role::Teacher)?, closed_loop.first(Role::Student)?);
         let objective = closed_loop.objective();
         let cost = |e: Option<Estimate>| objective.cost(e.map(|e| e.value));
-        let heuristics = closed_loop.policies.iter().filter(|p| p.role == Role::Heuristic);
-        let best = heuristics.min_by(|a, b| {
-            let of = |p: &PolicyOutcome| cost(closed_loop.objective_of(&p.policy, &teacher.policy));
-            of(a).total_cmp(&of(b))
-        });
+        let best = closed_loop.best_heuristic(&teacher.policy);
         let standing = |policy: &'a PolicyOutcome| Standing {
             policy: &policy.policy,
             stalled: policy.stalled,
             to_teacher: closed_loop.objective_of(&policy.policy, &teacher.policy),
             to_heuristic: best.and_then(|best| closed_loop.objective_of(&policy.policy, &best.policy)),
+            tail: closed_loop.tail_of(&policy.policy, &teacher.policy),
         };
-        let same = |e: Estimate| {
-            let neutral = objective.neutral();
-            (e.low - neutral).abs() <= SAME_FIGURE && (e.high - neutral).abs() <= SAME_FIGURE
-        };
+        let same = |e: Estimate| is_same(&e, objective);
         let as_good = best.filter(|best| closed_loop.objective_of(&best.policy, &teacher.policy).is_some_and(same));
         let is_rule = as_good.zip(self.closest_rules()).filter(|(_, agreement)| *agreement >= SAME_CHOICES);
         let is_rule = is_rule.map(|(best, agreement)| KnownRule { policy: &best.policy, agreement });
@@ -139,7 +135,21 @@ impl<'a> Verdict<'a> {
     }
 }
 
+/// Whether two policies are the same but for a little.
+pub(super) fn is_same(e: &Estimate, objective: &Figure) -> bool {
+    let neutral = objective.neutral();
+    (e.low - neutral).abs() <= SAME_FIGURE && (e.high - neutral).abs() <= SAME_FIGURE
+}
+
 impl ClosedLoop {
+    /// The heuristic that does best against the teacher; one that stalled is behind all others.
+    #[must_use]
+    pub fn best_heuristic(&self, teacher: &str) -> Option<&PolicyOutcome> {
+        let objective = self.objective();
+        let cost = |p: &PolicyOutcome| objective.cost(self.objective_of(&p.policy, teacher).map(|e| e.value));
+        self.policies.iter().filter(|p| p.role == Role::Heuristic).min_by(|a, b| cost(a).total_cmp(&cost(b)))
+    }
+
     /// The objective of any policy that took part against that of any other one, episode by episode; `None` if one of them
     /// stalled or did not take part. Where the two were compared, it is that comparison.
     #[must_use]
@@ -154,7 +164,7 @@ impl ClosedLoop {
         let counted = |of: &'_ [Option<f64>]| of.len().min(if self.identical_episodes { 1 } else { usize::MAX });
         let (of, base) = (episodes(policy)?, episodes(baseline)?);
         let (of, base) = (self.told(&of[..counted(of)]), self.told(&base[..counted(base)]));
-        paired(self.objective().compared, &of, &base, 0)
+        paired_held(self.objective().compared, [&of, &base], (self.looks.as_ref(), 0))
     }
 }
 
@@ -174,13 +184,14 @@ mod tests {
             rejected: 0,
             longest_idle_ms: None,
             completion_times_ms: Vec::new(),
+            sizes: Vec::new(),
         };
         let policies: Vec<(String, Role, Vec<EpisodeFigures>)> = policies
             .iter()
             .map(|(name, role, jct)| ((*name).to_owned(), *role, jct.iter().map(run).collect()))
             .collect();
         compare(
-            Runs { workload, split: "test", figures: COMPLETION_FIGURES, policies: &policies },
+            Runs { workload, split: "test", figures: COMPLETION_FIGURES, size: None, looks: None, policies: &policies },
             &["net".to_owned()],
             0,
         )

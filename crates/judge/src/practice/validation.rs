@@ -169,8 +169,13 @@ mod tests {
         let (fifo, sjf) = (policies::open(&"fifo".parse()?)?, policies::open(&"sjf".parse()?)?);
         let judge = |specs: &[&str]| -> Result<f64, Box<dyn std::error::Error>> {
             let workloads = open(specs);
-            let episodes =
-                Episodes { seed: 1, split: sched_distill_core::rng::Split::Validation, count: 3, timelines: 0 };
+            let episodes = Episodes {
+                seed: 1,
+                split: sched_distill_core::rng::Split::Validation,
+                first: 0,
+                count: 3,
+                timelines: 0,
+            };
             let validator = Validator::<Dag>::new(&workloads, ("fifo", &*fifo), episodes, &stop)?;
             Ok(validator.judge(&*sjf, &stop)?.compared.ok_or("all are completed")?)
         };

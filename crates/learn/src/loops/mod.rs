@@ -375,6 +375,7 @@ fn figures(episodes: &[EpisodeRow]) -> Vec<EpisodeFigures> {
         rejected: 0,
         longest_idle_ms: None,
         completion_times_ms: Vec::new(),
+        sizes: Vec::new(),
     };
     episodes.iter().map(figures).collect()
 }
@@ -384,7 +385,8 @@ fn to_teacher(own: &Trace, teacher: &[EpisodeFigures], seed: u64) -> Result<Opti
         ("teacher".to_owned(), Role::Teacher, teacher.to_vec()),
         ("student".to_owned(), Role::Student, figures(&own.episodes()?)),
     ];
-    let runs = Runs { workload: "", split: "validation", figures: &own.manifest.figures, policies: &policies };
+    let figures = &own.manifest.figures;
+    let runs = Runs { workload: "", split: "validation", figures, size: None, looks: None, policies: &policies };
     Ok(compare(runs, &["teacher".to_owned()], seed).paired("student", "teacher"))
 }
 

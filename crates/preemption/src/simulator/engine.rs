@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Cluster, Preemption,
     state::{Decision, DecisionError, Stage, Truth, View},
+    workload::PreemptionJob,
 };
 use sched_distill_core::{
     rng::normal,
@@ -48,6 +49,11 @@ impl Simulation for Simulator {
 
     fn arrivals_ms(&self) -> Vec<f64> {
         self.runs.iter().map(|run| run.job.arrival_ms).collect()
+    }
+
+    fn sizes(&self) -> Vec<f64> {
+        let gpu_ms = |job: &PreemptionJob| job.epochs * job.epoch_ms * f64::from(job.gpus);
+        self.runs.iter().map(|run| gpu_ms(&run.job)).collect()
     }
 
     fn completed_ms(&self, job: u32) -> Option<f64> {

@@ -44,6 +44,10 @@ impl Simulation for Simulator {
         self.state.tasks.iter().map(|task| task.arrival_ms).collect()
     }
 
+    fn sizes(&self) -> Vec<f64> {
+        self.runs.iter().map(|run| run.solo_ms).collect()
+    }
+
     fn completed_ms(&self, task: u32) -> Option<f64> {
         self.runs.get(task as usize)?.end.completion_ms()
     }

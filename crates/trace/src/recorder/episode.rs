@@ -55,6 +55,8 @@ pub struct EpisodeRun {
     pub outcome: Outcome,
     /// Arrival time by job, ms.
     pub arrivals_ms: Vec<f64>,
+    /// Size by job; empty where the scenario knows none.
+    pub sizes: Vec<f64>,
     /// Number of lanes on which tasks run side by side.
     pub lanes: u32,
     /// Task runs, if asked for.
@@ -74,8 +76,9 @@ impl EpisodeRun {
             longest_idle_ms: self.outcome.longest_idle_ms,
             completion_times_ms: ends()
                 .zip(&self.arrivals_ms)
-                .filter_map(|(end, arrival)| Some(end.completion_ms()? - arrival))
+                .map(|(end, arrival)| Some(end.completion_ms()? - arrival))
                 .collect(),
+            sizes: self.sizes.clone(),
         }
     }
 }
@@ -138,6 +141,7 @@ pub(super) fn try_episode<S: Simulated, E>(
         seed,
         outcome: sim.outcome().expect("no question is open, so the episode has ended"),
         arrivals_ms: sim.arrivals_ms(),
+        sizes: sim.sizes(),
         lanes: sim.lanes(),
         timeline: sim.task_runs().to_vec(),
     }))

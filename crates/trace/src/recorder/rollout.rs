@@ -51,16 +51,18 @@ pub enum RolloutError {
     Interrupted,
 }
 
-/// The first episodes of a split.
+/// Episodes of a split that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Episodes {
     /// The user's seed.
     pub seed: u64,
     /// What they are for.
     pub split: Split,
+    /// The first one.
+    pub first: u32,
     /// How many.
     pub count: u32,
-    /// Of these the first so many keep their task runs.
+    /// Of a split's episodes the first so many keep their task runs.
     pub timelines: u32,
 }
 
@@ -78,8 +80,8 @@ pub fn rollouts<S: Simulated>(
     stop: &AtomicBool,
 ) -> Result<Vec<EpisodeRun>, RolloutError> {
     // The first error ends it: no further episode is begun.
-    let Episodes { seed, split, count, timelines } = episodes;
-    (0..count)
+    let Episodes { seed, split, first, count, timelines } = episodes;
+    (first..first.saturating_add(count))
         .into_par_iter()
         .map(|episode| {
             if stop.load(Ordering::Relaxed) {

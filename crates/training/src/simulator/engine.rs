@@ -2,7 +2,7 @@
 
 use super::{
     record::{SlotRecord, Timeline},
-    state::Simulator,
+    state::{JobRun, Simulator},
 };
 use crate::{
     Training,
@@ -49,6 +49,12 @@ impl Simulation for Simulator {
 
     fn arrivals_ms(&self) -> Vec<f64> {
         self.state.jobs.iter().map(|j| f64::from(j.arrival_slot) * self.state.cluster.slot_ms()).collect()
+    }
+
+    fn sizes(&self) -> Vec<f64> {
+        let cluster = &self.state.cluster;
+        let alone = |(run, kind): (&JobRun, u8)| run.real_epochs / cluster.speed.best(kind) * cluster.slot_ms();
+        self.runs.iter().zip(self.state.jobs.iter().map(|job| job.kind)).map(alone).collect()
     }
 
     fn completed_ms(&self, job: u32) -> Option<f64> {

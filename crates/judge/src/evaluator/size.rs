@@ -1,0 +1,92 @@
+//! Who loses and who gains: completion times under two policies by the size of the jobs.
+
+use super::{
+    Estimate,
+    interval::draws,
+    looks::{Looks, held},
+    percentile_interval,
+};
+use sched_distill_trace::EpisodeFigures;
+use serde::{Deserialize, Serialize};
+
+/// Jobs by their size under a policy against the same jobs under its baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BySize {
+    /// What a job's size is, e.g. `work`.
+    pub label: String,
+    /// Its unit.
+    pub unit: String,
+    /// Tenths of the jobs, the smallest first; fewer where many jobs have the same size.
+    pub classes: Vec<OfSize>,
+}
+
+/// Jobs of about the same size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfSize {
+    /// Size of the smallest and of the largest.
+    pub sizes: [f64; 2],
+    /// How many, in all episodes.
+    pub jobs: usize,
+    /// Their mean completion time ÷ the baseline's.
+    pub time: Estimate,
+}
+
+/// What sizes are, and in which unit.
+pub(super) type SizeName = (&'static str, &'static str);
+
+/// Classes of size.
+const CLASSES: usize = 10;
+
+/// Compares jobs that both policies completed; `None` if sizes are not known, or there are fewer than two classes of them.
+pub(super) fn by_size(
+    (label, unit): SizeName,
+    [own, base]: [&[EpisodeFigures]; 2],
+    (looks, seed): (Option<&Looks>, u64),
+) -> Option<BySize> {
+    // By episode: size, and both completion times.
+    let jobs = |(own, base): (&EpisodeFigures, &EpisodeFigures)| -> Vec<(f64, [f64; 2])> {
+        let times = own.completion_times_ms.iter().zip(&base.completion_times_ms);
+        own.sizes.iter().zip(times).filter_map(|(&size, (own, base))| Some((size, [(*own)?, (*base)?]))).collect()
+    };
+    let episodes: Vec<Vec<(f64, [f64; 2])>> = own.iter().zip(base).map(jobs).filter(|jobs| !jobs.is_empty()).collect();
+    let mut sizes: Vec<f64> = episodes.iter().flatten().map(|(size, _)| *size).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    // The largest sizes of all classes but the last.
+    let mut cuts: Vec<f64> =
+        (1..CLASSES).filter_map(|class| sizes.get(class * sizes.len() / CLASSES)).copied().collect();
+    cuts.dedup();
+    cuts.retain(|cut| sizes.last().is_some_and(|most| cut < most));
+    if cuts.is_empty() {
+        return None;
+    }
+    let class = |size: f64| cuts.partition_point(|cut| *cut < size);
+    let mut sums = vec![vec![[0.0; 2]; cuts.len() + 1]; episodes.len()];
+    for (sums, jobs) in sums.iter_mut().zip(&episodes) {
+        for (size, [own, base]) in jobs {
+            let of = &mut sums[class(*size)];
+            *of = [of[0] + own, of[1] + base];
+        }
+    }
+    let ratios = |counts: &[u32], of: usize| {
+        let mine = sums.iter().zip(counts).map(|(sums, &count)| (sums[of], f64::from(count)));
+        let [own, base] = mine.fold([0.0; 2], |[a, b], ([own, base], n)| [a + n * own, b + n * base]);
+        (own / base).ln()
+    };
+    let mut found = vec![Vec::new(); cuts.len() + 1];
+    draws(sums.len(), seed, |counts| found.iter_mut().enumerate().for_each(|(of, all)| all.push(ratios(counts, of))));
+    let once = vec![1; sums.len()];
+    let classes = found.into_iter().enumerate().map(|(of, mut drawn)| {
+        let value = ratios(&once, of);
+        let (low, high) = percentile_interval(&mut drawn).unwrap_or((value, value));
+        let e = held(looks, Estimate { value, low, high }, sums.len());
+        let here = || sizes.iter().copied().filter(|&size| class(size) == of);
+        OfSize {
+            sizes: [here().fold(f64::INFINITY, f64::min), here().fold(f64::NEG_INFINITY, f64::max)],
+            jobs: here().count(),
+            time: Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp() },
+        }
+    });
+    Some(BySize { label: label.to_owned(), unit: unit.to_owned(), classes: classes.collect() })
+}
