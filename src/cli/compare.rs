@@ -274,7 +274,7 @@ fn print_by_workload(results: &[ClosedLoop], output: &mut Output) -> Result<()> 
 fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result<()> {
     let names = Names::new(c.policies.iter().map(|p| p.policy.as_str()));
     let episodes = if c.episodes == 1 { "1 episode".to_owned() } else { format!("{} episodes", c.episodes) };
-    output.text(format!("{episodes} ({} seeds) of {}\n", c.split, c.workload))?;
+    output.text(format!("{episodes} ({} seeds) of {}{}\n", c.split, c.workload, looks_in_words(c)))?;
     let mut baselines: Vec<&str> = c.comparisons.iter().map(|pair| pair.baseline.as_str()).collect();
     // Comparisons come baseline by baseline.
     baselines.dedup();
@@ -314,6 +314,9 @@ fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result
     if let Some(line) = idle_in_words(c, &names) {
         output.text(line)?;
     }
+    if let Some(table) = tails(c, &names) {
+        output.text(table)?;
+    }
     if c.identical_episodes {
         output.text(format!(
             "no intervals: the jobs are the same in all {} episodes, and every policy had the same figures in each",
@@ -328,6 +331,45 @@ fn print_closed_loop(c: &ClosedLoop, first: bool, output: &mut Output) -> Result
         table::figure(c.objective(), &floor.objective, true),
         compared.unwrap_or_default()
     ))
+}
+
+/// After how many episodes it was looked, and what intervals are then; nothing where the number was given.
+fn looks_in_words(c: &ClosedLoop) -> String {
+    let Some(looks) = &c.looks else { return String::new() };
+    let planned: Vec<String> = looks.planned.iter().map(u32::to_string).collect();
+    format!(
+        ", looked at after {}; intervals hold together with 95 % ({:.2} % each)",
+        planned.join(", "),
+        100.0 * looks.level()
+    )
+}
+
+/// Those who wait longest under each policy, against the first one, and the episode in which it does worst; `None` if nothing is known.
+fn tails(c: &ClosedLoop, names: &Names) -> Option<table::Table> {
+    let baseline = &c.policies.first()?.policy;
+    let against = |what: &str| format!("{what} ÷ {}", names.of(baseline));
+    let header = [
+        "completion times".to_owned(),
+        against("p95"),
+        against("p99"),
+        against("slowest job"),
+        format!("worst episode, {}", c.objective().between("own", names.of(baseline))),
+    ];
+    let mut table = table::Table::new(&header.each_ref().map(String::as_str));
+    let mut known = false;
+    for policy in c.policies.iter().skip(1) {
+        let Some(tail) = c.tail_of(&policy.policy, baseline) else { continue };
+        let worst = &tail.worst_episode;
+        known = true;
+        table.row([
+            names.of(&policy.policy).to_owned(),
+            table::interval(&tail.p95, 3),
+            table::interval(&tail.p99, 3),
+            table::interval(&tail.slowest, 3),
+            format!("{} in episode {}", table::exactly(c.objective(), worst.compared), worst.episode),
+        ]);
+    }
+    known.then_some(table)
 }
 
 /// For how long more than half of the cluster idled beside work, under whom and where; `None` if it never did.

@@ -182,6 +182,11 @@ pub(super) fn compared_value(figure: &Figure, e: &Estimate, value: f64) -> Strin
     }
 }
 
+/// A comparison of one episode, which has no interval.
+pub(super) fn exactly(figure: &Figure, value: f64) -> String {
+    compared_value(figure, &Estimate { value, low: value, high: value }, value)
+}
+
 /// A figure by its unit; times with their interval if that is asked for.
 pub(super) fn figure(figure: &Figure, e: &Estimate, with_interval: bool) -> String {
     match (&*figure.unit, with_interval) {

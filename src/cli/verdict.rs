@@ -1,7 +1,7 @@
 //! What an evaluation comes to, in a few lines: the first that `distill evaluate` prints and the last of `distill
 //! demo`.
 
-use super::table::{compared, compared_value, interval};
+use super::table::{compared, compared_value, exactly, interval};
 use crate::{
     evaluator::{Estimate, Evaluation, Role, Standing, hardest_choices},
     figure::Figure,
@@ -52,6 +52,15 @@ fn schedule(evaluation: &Evaluation, objective: &Figure) -> Vec<String> {
     }
     if let Some(fitted) = &verdict.fitted {
         lines.push(format!("unedited   {name}: {}", against(fitted.to_teacher)));
+    }
+    if let Some(tail) = verdict.student.tail {
+        let worst = tail.worst_episode;
+        lines.push(format!(
+            "tail       p99 completion time ÷ teacher: {}; worst episode: {} in {}",
+            interval(&tail.p99, 3),
+            exactly(objective, worst.compared),
+            worst.episode
+        ));
     }
     if let Some(known) = &verdict.heuristic {
         let to_it = verdict

@@ -171,7 +171,10 @@ fn measured(run: &RunDir) -> Vec<String> {
     match lines.is_empty() {
         true => vec!["Nothing was measured; `distill evaluate` does.".to_owned()],
         false => {
-            lines.extend([String::new(), "In brackets 95 % intervals, resampled by episode.".to_owned()]);
+            lines.extend([
+                String::new(),
+                "In brackets intervals, resampled by episode; with 95 % all that the verdict goes by hold.".to_owned(),
+            ]);
             lines
         }
     }

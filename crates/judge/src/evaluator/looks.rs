@@ -133,3 +133,126 @@ fn is_clear_of(e: &Estimate, limit: f64) -> bool {
 fn is_ranked(e: &Estimate, objective: &Figure) -> bool {
     is_clear_of(e, objective.neutral()) || is_same(e, objective)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::{Runs, compare};
+    use sched_distill_core::{figure::COMPLETION_FIGURES, rng::Stream};
+    use sched_distill_trace::EpisodeFigures;
+
+    /// An episode with so long a mean completion time.
+    fn run(jct: f64) -> EpisodeFigures {
+        EpisodeFigures {
+            figures: COMPLETION_FIGURES.iter().map(|_| Some(jct)).collect(),
+            stall: None,
+            empty: false,
+            rejected: 0,
+            longest_idle_ms: None,
+            completion_times_ms: Vec::new(),
+            sizes: Vec::new(),
+        }
+    }
+
+    /// Goes on until all is clear, as closed loops do: teacher, student and heuristic differ by a factor that is drawn by episode.
+    fn ended(stopping: &Stopping, factors: [f64; 2], noise: &mut dyn FnMut() -> f64) -> ClosedLoop {
+        let names = [("net", Role::Teacher), ("tree", Role::Student), ("fair", Role::Heuristic)];
+        let mut policies = names.map(|(name, role)| (name.to_owned(), role, Vec::new()));
+        let looks = stopping.looks(0, 1, names.iter().map(|(_, role)| *role));
+        for &end in &looks.planned {
+            while policies[0].2.len() < end as usize {
+                policies[0].2.push(run(1.0));
+                policies[1].2.push(run(factors[0] * noise()));
+                policies[2].2.push(run(factors[1] * noise()));
+            }
+            let runs = Runs {
+                workload: "w",
+                split: "test",
+                figures: COMPLETION_FIGURES,
+                size: None,
+                looks: Some(&looks),
+                policies: &policies,
+            };
+            let found = compare(runs, &["net".to_owned()], 1);
+            if stopping.is_clear(0, &found) || Some(&end) == looks.planned.last() {
+                return found;
+            }
+        }
+        unreachable!("the last look ends it")
+    }
+
+    /// Intervals at the episode at which it ended, over all that the verdict goes by: of skewed draws with mean 0, on edges that are
+    /// hard to be clear of.
+    #[test]
+    fn intervals_hold_together_where_it_ends() {
+        let stopping = Stopping { usual: vec![20, 40, 80], ..Stopping::default() };
+        let (mut missed, mut ends) = (0, std::collections::BTreeSet::new());
+        const TRIALS: u64 = 400;
+        for trial in 0..TRIALS {
+            let mut stream = Stream::new(trial, "looks");
+            // Of mean 0 and standard deviation 0.12 in logarithms, and skewed as waiting times are.
+            let mut noise = || (0.12 * (stream.exponential(1.0) - 1.0)).exp();
+            let truth = [[1.02, 1.05], [1.05, 1.0], [1.0, 1.2]][(trial % 3) as usize];
+            let found = ended(&stopping, truth, &mut noise);
+            ends.insert(found.episodes);
+            let holds = |policy: &str, baseline: &str, truth: f64| {
+                let e = found.objective_of(policy, baseline).unwrap();
+                e.low <= truth && truth <= e.high
+            };
+            let all = [
+                holds("tree", "net", truth[0]),
+                holds("fair", "net", truth[1]),
+                holds("tree", "fair", truth[0] / truth[1]),
+            ];
+            missed += u64::from(!all.into_iter().all(|holds| holds));
+        }
+        assert_eq!(ends.len(), 3, "it ends at every look: {ends:?}");
+        assert!(missed * 20 <= TRIALS, "{missed} of {TRIALS}, at most 5 % may");
+        // With 95 % intervals it would not do: the same trials miss several times as often.
+        let looks = Looks { planned: vec![20, 40, 80], comparisons: 1 };
+        assert!(looks.level() < stopping.looks(0, 1, [Role::Heuristic].into_iter()).level());
+    }
+
+    #[test]
+    fn what_is_clear_ends_it_and_what_is_open_goes_on() {
+        let stopping = Stopping::default();
+        let end = |factors, spread: f64| {
+            let mut stream = Stream::new(7, "looks");
+            ended(&stopping, factors, &mut || 1.0 + spread * (stream.uniform() - 0.5)).episodes
+        };
+        assert_eq!(end([0.9, 1.2], 0.1), 40, "better than both");
+        assert_eq!(end([1.0, 1.2], 0.02), 40, "the same but for a little");
+        assert_eq!(end([1.05, 1.2], 0.4), 320, "on the limit");
+        assert!((80..320).contains(&end([1.02, 1.2], 0.25)), "between equality and the limit");
+    }
+
+    #[test]
+    fn an_interval_grows_as_the_quantiles_do() {
+        let looks = Looks { planned: vec![40, 80, 160, 320], comparisons: 5 };
+        let e = looks.widen(Estimate { value: 1.0, low: 0.9, high: 1.3 }, 40);
+        // Student's t at 0.99875 with 39 degrees of freedom is 3.2322.
+        let factor = 3.232_16 / 1.959_96 * (40.0_f64 / 39.0).sqrt();
+        assert!((e.low - (1.0 - 0.1 * factor)).abs() < 1e-4 && (e.high - (1.0 + 0.3 * factor)).abs() < 1e-4, "{e:?}");
+        let exact = Estimate { value: 1.0, low: 1.0, high: 1.0 };
+        assert_eq!(looks.widen(exact, 40), exact);
+    }
+
+    #[test]
+    fn a_student_that_stalls_ends_it() {
+        let of = |role, stalls: bool| {
+            let mut runs = vec![run(1.0); 40];
+            runs[0].stall = stalls.then_some(sched_distill_core::figure::Stall::Stranded);
+            (format!("{role}"), role, runs)
+        };
+        let policies = [of(Role::Teacher, false), of(Role::Student, true)];
+        let runs = Runs {
+            workload: "w",
+            split: "test",
+            figures: COMPLETION_FIGURES,
+            size: None,
+            looks: None,
+            policies: &policies,
+        };
+        assert!(Stopping::default().is_clear(0, &compare(runs, &["teacher".to_owned()], 1)));
+    }
+}

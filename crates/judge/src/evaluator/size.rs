@@ -90,3 +90,56 @@ pub(super) fn by_size(
     });
     Some(BySize { label: label.to_owned(), unit: unit.to_owned(), classes: classes.collect() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched_distill_core::rng::Stream;
+
+    fn episode(sizes: &[f64], times: &[Option<f64>]) -> EpisodeFigures {
+        EpisodeFigures {
+            figures: Vec::new(),
+            stall: None,
+            empty: false,
+            rejected: 0,
+            longest_idle_ms: None,
+            completion_times_ms: times.to_vec(),
+            sizes: sizes.to_vec(),
+        }
+    }
+
+    #[test]
+    fn who_loses_is_told_by_size() {
+        let mut stream = Stream::new(1, "sizes");
+        let (mut own, mut base) = (Vec::new(), Vec::new());
+        for _ in 0..30 {
+            let sizes: Vec<f64> = (0..50).map(|_| stream.uniform_in(0.0, 100.0)).collect();
+            // Large jobs take twice as long, small ones half; one job of each episode is not completed.
+            let times = |factor: &dyn Fn(f64) -> f64| -> Vec<Option<f64>> {
+                sizes.iter().enumerate().map(|(i, &size)| (i > 0).then(|| factor(size) * (1.0 + size))).collect()
+            };
+            base.push(episode(&sizes, &times(&|_| 1.0)));
+            own.push(episode(&sizes, &times(&|size| if size > 50.0 { 2.0 } else { 0.5 })));
+        }
+        let found = by_size(("work", "ms"), [&own, &base], (None, 1)).unwrap();
+        assert_eq!((found.classes.len(), found.classes.iter().map(|class| class.jobs).sum::<usize>()), (10, 30 * 49));
+        for class in &found.classes {
+            let expected = if class.sizes[0] > 50.0 { 2.0 } else { 0.5 };
+            let is_mixed = class.sizes[0] <= 50.0 && class.sizes[1] > 50.0;
+            assert!(is_mixed || (class.time.value - expected).abs() < 1e-9, "{class:?}");
+        }
+        assert!(found.classes.windows(2).all(|pair| pair[0].sizes[1] < pair[1].sizes[0]), "classes do not overlap");
+    }
+
+    #[test]
+    fn jobs_of_one_size_have_no_classes() {
+        let one = [episode(&[3.0; 20], &[Some(1.0); 20])];
+        assert_eq!(by_size(("work", "ms"), [&one, &one], (None, 1)), None);
+        let two = [episode(&[1.0, 1.0, 1.0, 7.0], &[Some(1.0); 4])];
+        let found = by_size(("work", "ms"), [&two, &two], (None, 1)).unwrap();
+        assert_eq!(
+            found.classes.iter().map(|class| (class.sizes, class.jobs)).collect::<Vec<_>>(),
+            [([1.0; 2], 3), ([7.0; 2], 1)]
+        );
+    }
+}

@@ -131,3 +131,97 @@ pub(super) fn completed(run: &EpisodeFigures) -> impl Iterator<Item = f64> {
 fn exponential(e: Estimate) -> Estimate {
     Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluator::{Role, Runs, closed_loop::compare};
+    use sched_distill_core::{
+        figure::{COMPLETION_FIGURES, Stall},
+        rng::Stream,
+    };
+
+    fn episode(times: Vec<f64>) -> EpisodeFigures {
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        EpisodeFigures {
+            figures: COMPLETION_FIGURES.iter().map(|_| Some(mean)).collect(),
+            stall: None,
+            empty: false,
+            rejected: 0,
+            longest_idle_ms: None,
+            sizes: times.iter().map(|time| time.min(9.0)).collect(),
+            completion_times_ms: times.into_iter().map(Some).collect(),
+        }
+    }
+
+    /// Episodes of jobs, and the same with every job that takes more than a limit slower by a factor.
+    fn both(limit: f64, factor: f64) -> [Vec<EpisodeFigures>; 2] {
+        let mut stream = Stream::new(3, "tail");
+        let episodes: Vec<Vec<f64>> =
+            (0..30).map(|_| (0..40).map(|_| 1.0 + stream.exponential(5.0)).collect()).collect();
+        let slower = |time: &f64| if *time > limit { factor * time } else { *time };
+        let after = episodes.iter().map(|times| episode(times.iter().map(slower).collect())).collect();
+        [episodes.into_iter().map(episode).collect(), after]
+    }
+
+    fn tail([base, own]: [Vec<EpisodeFigures>; 2]) -> Option<PairedTail> {
+        let policies = [("net".to_owned(), Role::Teacher, base), ("tree".to_owned(), Role::Student, own)];
+        let size = Some(("size", "ms"));
+        let runs =
+            Runs { workload: "w", split: "t", figures: COMPLETION_FIGURES, size, looks: None, policies: &policies };
+        let found = compare(runs, &["net".to_owned()], 1);
+        // Quantiles of all jobs are told beside, and are the same.
+        if let Some(tail) = found.tail_of("tree", "net") {
+            let at = |policy: usize, percent: usize| found.policies[policy].completion_quantiles_ms[percent];
+            assert!((tail.p95.value - at(1, 95) / at(0, 95)).abs() < 1e-12, "{tail:?}");
+            assert!((tail.p99.value - at(1, 99) / at(0, 99)).abs() < 1e-12, "{tail:?}");
+        }
+        found.tail_of("tree", "net").cloned()
+    }
+
+    #[test]
+    fn tails_tell_what_means_hide() {
+        let found = tail(both(20.0, 2.0)).unwrap();
+        assert_eq!(
+            (found.p99.value, found.p99.low <= 2.0, found.p99.high >= 2.0),
+            (2.0, true, true),
+            "all beyond 20 ms"
+        );
+        assert!(found.slowest.value > 1.5 && found.worst_episode.compared > 1.0);
+        let same = tail(both(1e9, 2.0)).unwrap();
+        assert!(same.p95.is_exact() && same.slowest.value == 1.0 && same.worst_episode.compared == 1.0);
+        // In the worst episode no other one does worse.
+        let [base, own] = both(20.0, 2.0);
+        let ratio = |i: usize| own[i].of(0).unwrap() / base[i].of(0).unwrap();
+        assert!((0..30).all(|i| ratio(i) <= found.worst_episode.compared + 1e-12));
+    }
+
+    #[test]
+    fn a_quantile_of_drawn_episodes_is_that_of_their_jobs() {
+        let [base, _] = both(1e9, 1.0);
+        let times = Times::new(&base, 1).unwrap();
+        let mut stream = Stream::new(5, "counts");
+        for _ in 0..50 {
+            let counts: Vec<u32> = (0..30).map(|_| stream.below(3) as u32).collect();
+            let mut jobs: Vec<f64> = Vec::new();
+            for (run, &count) in base.iter().zip(&counts) {
+                (0..count).for_each(|_| jobs.extend(completed(run)));
+            }
+            jobs.sort_unstable_by(f64::total_cmp);
+            let at = |percent: usize| {
+                let place = (jobs.len() - 1) * percent;
+                let (below, rest) = (place / 100, (place % 100) as f64 / 100.0);
+                jobs[below] + rest * (jobs[(below + 1).min(jobs.len() - 1)] - jobs[below])
+            };
+            let found = times.of(&counts);
+            assert!((found[0] - at(95)).abs() < 1e-9 && (found[1] - at(99)).abs() < 1e-9, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn who_stalls_has_no_tail() {
+        let [base, mut own] = both(20.0, 2.0);
+        own[3].stall = Some(Stall::Stranded);
+        assert_eq!(tail([base, own]), None);
+    }
+}

@@ -95,7 +95,7 @@ pub(super) fn section(
         Some(other) => format!("all else being equal; of this student, not of {other}"),
     };
     let kept = |gate| judgement.as_ref().and_then(|j| j.of(gate)).is_some_and(|c: &Checked| c.kept);
-    let named = [Gate::Finishes, Gate::Teacher, Gate::Heuristic, Gate::Elsewhere];
+    let named = [Gate::Finishes, Gate::Teacher, Gate::Heuristic, Gate::Tail, Gate::Elsewhere];
     let verdict = RunVerdict {
         missed: named.iter().filter(|&&gate| !kept(gate)).map(|gate| gate.name()).collect(),
         text: text.clone(),
@@ -115,6 +115,10 @@ pub(super) fn section(
     };
     Ok((section, verdict))
 }
+
+/// What the gate of the tail is about.
+pub(super) const P99: Figure = Figure::ratio("p99_completion_ms", "p99 completion time", "ms")
+    .less("The completion time that 99 % of the jobs do not exceed, from their arrival on.");
 
 /// What each gate allows, and what was found.
 fn gate_rows(
@@ -139,6 +143,7 @@ fn gate_rows(
                 0 => format!("so in all {} episodes", v.episodes),
                 n => format!("not so in {n} of {} episodes", v.episodes),
             },
+            (Gate::Tail, Some(c), _) => c.found.map_or_else(String::new, |e| goal::measured(&P99, &e)),
             (_, Some(c), _) => c.found.map_or_else(|| "it stalls".to_owned(), |e| goal::measured(objective, &e)),
             (_, None, _) => "not measured".to_owned(),
         };
@@ -152,6 +157,14 @@ fn gate_rows(
         row(
             Gate::Heuristic,
             allowed(Gate::Heuristic, &format!("that of the best heuristic tried{}", heuristic.unwrap_or_default())),
+        ),
+        row(
+            Gate::Tail,
+            format!(
+                "{} at most {} × the teacher's, with the whole interval",
+                P99.label,
+                gates.limit(Gate::Tail, objective)
+            ),
         ),
         row(
             Gate::Elsewhere,

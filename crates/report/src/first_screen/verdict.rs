@@ -1,5 +1,6 @@
 //! The verdict in sentences. Each is a claim by the gates, and no stronger than what was measured.
 
+use super::P99;
 use crate::{
     goal,
     plain::capital,
@@ -25,7 +26,13 @@ pub(crate) fn sentences(
     };
     let said = Said { run, verdict, judgement, gates, objective, teacher };
     let of_student = [said.usual()].into_iter().chain(said.rule_aside()).chain(said.augmented());
-    of_student.chain(said.elsewhere()).collect()
+    of_student.chain(said.tail()).chain(said.elsewhere()).collect()
+}
+
+/// `p99 completion time is 1.31 × that of the teacher [1.2, 1.5]`
+fn p99(e: &Estimate) -> String {
+    let (value, whiskers) = (goal::measured_value(&P99, e, e.value), goal::whiskers(&P99, e));
+    format!("{} is {value}\u{a0}× that of the teacher {whiskers}", P99.label).trim_end().to_owned()
 }
 
 struct Said<'a> {
@@ -78,6 +85,16 @@ impl Said<'_> {
                 ),
             };
         }
+        if let Some(tail) = student.tail.filter(|_| !kept(Gate::Tail)) {
+            let limit = self.judgement.of(Gate::Tail).map_or(1.0, |c| c.limit);
+            let is_open = tail.p99.low <= limit;
+            let shown = if is_open { "is not shown to replace" } else { "does not replace" };
+            return format!(
+                "The student {shown} {teacher}: its {}, and the limit is {limit}{}.",
+                p99(&tail.p99),
+                if is_open { "; more episodes may settle it" } else { "" }
+            );
+        }
         let heuristic = verdict.heuristic.as_ref().zip(student.to_heuristic);
         if let Some((h, e)) = heuristic
             && !kept(Gate::Heuristic)
@@ -96,6 +113,22 @@ impl Said<'_> {
         let subject =
             if self.judgement.barred.is_empty() { "The student" } else { "On the usual workload the student" };
         format!("{subject} replaces {teacher} {}{}.", self.at(&e), beside.unwrap_or_default())
+    }
+
+    /// Those who wait longest, where they surely fare otherwise than jobs do in the mean.
+    fn tail(&self) -> Option<String> {
+        let Self { verdict, objective, judgement, .. } = self;
+        // Where its gate is missed, that is the verdict.
+        judgement.of(Gate::Tail).filter(|checked| checked.kept)?;
+        let (tail, e) = verdict.student.tail.zip(verdict.student.to_teacher)?;
+        let is_better = objective.favours(e.low) && objective.favours(e.high);
+        let is_worse = [e.low, e.high].iter().all(|end| *end != objective.neutral() && !objective.favours(*end));
+        let p99 = p99(&tail.p99);
+        match (tail.p99.low > 1.0, tail.p99.high < 1.0) {
+            (true, _) if is_better => Some(format!("Those who wait longest wait longer: its {p99}.")),
+            (_, true) if is_worse => Some(format!("Those who wait longest wait less: its {p99}.")),
+            _ => None,
+        }
     }
 
     /// That the teacher is a known rule, where the student is better than both.

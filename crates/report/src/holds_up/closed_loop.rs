@@ -6,7 +6,7 @@ use crate::{
     goal,
     plain::capital,
     svg::{self, BLUE, Chart, GREEN, ORANGE, PURPLE},
-    words::{number, tenths, time},
+    words::{decimal, list, number, tenths, time},
 };
 use sched_distill_core::figure::Figure;
 use sched_distill_judge::evaluator::{ClosedLoop, Estimate, PolicyOutcome, Role};
@@ -18,6 +18,8 @@ pub(super) struct Section {
     workload: String,
     split: String,
     episodes: usize,
+    /// What intervals say.
+    intervals: String,
     /// Episodes in which no job arrived.
     empty: usize,
     /// The objective, what it means, and how comparisons of it are put together over episodes.
@@ -79,6 +81,7 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Section, ReportError> {
         workload: result.workload.clone(),
         split: result.split.clone(),
         episodes: result.episodes,
+        intervals: intervals(result),
         empty: result.empty_episodes.len(),
         objective: [goal.label.to_string(), goal.meaning.to_string(), goal::put_together(goal).to_owned()],
         neutral: number(goal.neutral()),
@@ -152,6 +155,25 @@ fn chart(result: &ClosedLoop, baselines: &[&str], one_ms: f64) -> Result<Chart, 
     let title = format!("{} by policy", capital(&goal.label));
     let pictures = draw("closed-loop", &title, &description, &panels, &lines)?;
     Ok(pictures.chart("closed-loop", title, crate::to_data("closed-loop", result)?))
+}
+
+/// What the intervals of a comparison say, and why it has as many episodes as it has.
+pub(crate) fn intervals(result: &ClosedLoop) -> String {
+    let Some(looks) = &result.looks else { return "Intervals are 95\u{a0}%, resampled by episode.".to_owned() };
+    let planned: Vec<String> = looks.planned.iter().map(u32::to_string).collect();
+    let looked = match planned.len() {
+        1 => format!("The number of episodes was fixed: {}.", result.episodes),
+        _ => format!(
+            "It was to be looked at after {} episodes, until no limit and no equality lies within an interval, and ended after {}.",
+            list(&planned),
+            result.episodes
+        ),
+    };
+    format!(
+        "{looked} Intervals are resampled by episode, and so wide that with 95\u{a0}% all that the verdict goes by hold{}: {}\u{a0}% each.",
+        if planned.len() > 1 { " at all looks" } else { "" },
+        decimal(100.0 * looks.level())
+    )
 }
 
 fn scaled(e: &Estimate, scale: f64) -> Estimate {

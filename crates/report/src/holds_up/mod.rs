@@ -8,6 +8,7 @@ pub(super) mod gantt;
 mod paired;
 mod stability;
 mod support;
+mod tail;
 mod timeline;
 mod workloads;
 
@@ -22,6 +23,7 @@ pub(super) struct Section {
     closed_loop: Option<closed_loop::Section>,
     distribution: Option<distribution::Section>,
     paired: Option<paired::Section>,
+    tail: Option<tail::Section>,
     schedules: Option<Chart>,
     /// What a row of the schedules is.
     lane: String,
@@ -45,6 +47,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
         closed_loop: own.map(closed_loop::section).transpose()?,
         distribution: own.map(distribution::section).transpose()?.flatten(),
         paired: own.map(paired::section).transpose()?.flatten(),
+        tail: own.map(tail::section).transpose()?.flatten(),
         schedules: gantt::chart(&run.schedules),
         lane: run.schedules.first().map(|s| s.lane.clone()).unwrap_or_default(),
         utilisation: timeline::utilisation(&run.schedules)?,
@@ -64,7 +67,8 @@ impl Section {
 
     /// The charts in the page's order.
     pub(super) fn into_charts(self) -> impl Iterator<Item = Chart> {
-        let compared = [self.closed_loop.map(|s| s.chart), self.distribution.map(|s| s.chart)];
+        let tail = self.tail.and_then(|s| s.chart);
+        let compared = [self.closed_loop.map(|s| s.chart), self.distribution.map(|s| s.chart), tail];
         let seen = [self.paired.and_then(|s| s.chart), self.schedules, self.by_job, self.utilisation];
         let elsewhere = [self.workloads.map(|s| s.chart), self.stability.into_chart()];
         compared.into_iter().chain(seen).chain(elsewhere).flatten().chain(self.curves)

@@ -1,6 +1,6 @@
 //! Does it hold elsewhere? The student and the best heuristic against the teacher, workload by workload.
 
-use super::closed_loop::{Shown, longest_idle, no_figure, stalled};
+use super::closed_loop::{Shown, intervals, longest_idle, no_figure, stalled};
 use crate::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
@@ -25,6 +25,8 @@ pub(super) struct Section {
     comparison: &'static str,
     put_together: &'static str,
     neutral: String,
+    /// What intervals say.
+    intervals: String,
     /// Whether it was measured for how long the cluster idled beside work.
     idle: bool,
     rows: Vec<TableRow>,
@@ -79,6 +81,7 @@ pub(super) fn section(own: Option<&ClosedLoop>, others: &[ClosedLoop]) -> Result
         comparison: goal::comparison(goal),
         put_together: goal::put_together(goal),
         neutral: number(goal.neutral()),
+        intervals: others.first().map(intervals).unwrap_or_default(),
         idle: found.iter().any(|f| f.student.is_some_and(|p| p.longest_idle.is_some())),
         rows: found.iter().map(Found::row).collect(),
         chart: chart(goal, &found)?,
