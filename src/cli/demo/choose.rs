@@ -58,7 +58,11 @@ impl Demo<'_> {
         let better = |found: &ClosedLoop| {
             let objective = found.objective();
             let gain = found.objective_against(after, before, seed);
+            // Nor may it be bought with what those wait who wait longest.
+            let gates = VerdictGates::default();
+            let tail = found.tail_of(after, before).filter(|_| gates.has(Gate::Tail, objective));
             gain.is_some_and(|e| objective.favours(e.low) && objective.favours(e.high))
+                && tail.is_none_or(|tail| tail.p99.value <= gates.limit(Gate::Tail, objective))
         };
         if !compared(both(), usual, USUAL * self.extent.choosing)?.iter().all(better) {
             return Ok(false);

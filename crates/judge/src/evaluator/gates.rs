@@ -1,7 +1,7 @@
 //! May a student take its teacher's place? What it must keep for that, and which of it was kept.
 
 use super::{Estimate, Place, Verdict};
-use sched_distill_core::figure::Figure;
+use sched_distill_core::figure::{Compared, Figure};
 
 /// What a student must keep to take its teacher's place: limits on comparisons of the objective, e.g. 1.05 times the
 /// teacher's completion time. `None` is the default of each.
@@ -21,9 +21,12 @@ pub struct VerdictGates {
     pub heuristic: Option<f64>,
     /// Against the teacher on every other workload: 25 % worse.
     pub elsewhere: Option<f64>,
-    /// The completion time that 99 % of the jobs do not exceed ÷ the teacher's, on the usual workload, for the worse end of the interval:
-    /// 1.25. Promises to users are made of such times; as elsewhere, a quarter more is what they notice. The hundredth part of the
-    /// jobs says less than all of them, so a limit as near as that of the mean would take thousands of episodes.
+    /// The completion time that 99 % of the jobs do not exceed ÷ the teacher's, on the usual workload, for the worse end of the interval.
+    ///
+    /// 1.25 where the objective is a mean of times, which hides who waits longest: promises are made of such quantiles, and as
+    /// elsewhere a quarter more is what users notice. The hundredth part of the jobs says less than all of them, so a limit as
+    /// near as that of the mean would take thousands of episodes. None where the objective is a share of promises kept: that
+    /// counts each job's own limit, and a job that cannot keep it may well wait.
     pub tail: Option<f64>,
 }
 
@@ -105,6 +108,12 @@ impl VerdictGates {
         Ok(self)
     }
 
+    /// Whether there is a limit.
+    #[must_use]
+    pub fn has(&self, gate: Gate, objective: &Figure) -> bool {
+        gate != Gate::Tail || self.tail.is_some() || objective.compared == Compared::Ratio
+    }
+
     /// What the comparison may be at worst.
     #[must_use]
     pub fn limit(&self, gate: Gate, objective: &Figure) -> f64 {
@@ -141,7 +150,7 @@ impl<'a> Verdict<'a> {
         if finishes && self.heuristic.is_some() {
             check(Gate::Heuristic, student.to_heuristic, student.to_heuristic.map(|e| e.value));
         }
-        if let Some(tail) = student.tail {
+        if let Some(tail) = student.tail.filter(|_| gates.has(Gate::Tail, objective)) {
             check(Gate::Tail, Some(tail.p99), Some(tail.p99.high));
         }
         if let Some(worst) = self.elsewhere.first() {

@@ -118,7 +118,7 @@ impl Stopping {
         }
         let best = found.best_heuristic(&teacher.policy);
         let to_best = best.and_then(|best| beside(&best.policy));
-        let tail = found.tail_of(&student.policy, &teacher.policy);
+        let tail = found.tail_of(&student.policy, &teacher.policy).filter(|_| self.gates.has(Gate::Tail, objective));
         is_clear_of(&to_teacher, limit(Gate::Teacher))
             && [Some(to_teacher), to_best].into_iter().flatten().all(|e| is_ranked(&e, objective))
             && tail.is_none_or(|tail| is_clear_of(&tail.p99, limit(Gate::Tail)))

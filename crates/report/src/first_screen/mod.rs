@@ -97,7 +97,11 @@ pub(super) fn section(
     let kept = |gate| judgement.as_ref().and_then(|j| j.of(gate)).is_some_and(|c: &Checked| c.kept);
     let named = [Gate::Finishes, Gate::Teacher, Gate::Heuristic, Gate::Tail, Gate::Elsewhere];
     let verdict = RunVerdict {
-        missed: named.iter().filter(|&&gate| !kept(gate)).map(|gate| gate.name()).collect(),
+        missed: named
+            .iter()
+            .filter(|&&gate| gates.has(gate, objective) && !kept(gate))
+            .map(|gate| gate.name())
+            .collect(),
         text: text.clone(),
         advice,
         take: take.flatten(),
@@ -151,14 +155,8 @@ fn gate_rows(
     };
     let heuristic = found.and_then(|(v, _)| v.heuristic.as_ref()).map(|h| format!(", {}", h.policy));
     let worst = found.and_then(|(v, _)| v.worst()).map(|w| format!("; at worst, {}", run.workload(w.workload)));
-    vec![
-        row(Gate::Finishes, "every job ends".to_owned()),
-        row(Gate::Teacher, allowed(Gate::Teacher, "the teacher's, with the whole interval")),
-        row(
-            Gate::Heuristic,
-            allowed(Gate::Heuristic, &format!("that of the best heuristic tried{}", heuristic.unwrap_or_default())),
-        ),
-        row(
+    let tail = match gates.has(Gate::Tail, objective) {
+        true => row(
             Gate::Tail,
             format!(
                 "{} at most {} × the teacher's, with the whole interval",
@@ -166,6 +164,24 @@ fn gate_rows(
                 gates.limit(Gate::Tail, objective)
             ),
         ),
+        false => {
+            let tail = found.and_then(|(verdict, _)| verdict.student.tail);
+            let measured = tail.map_or_else(|| "not measured".to_owned(), |tail| goal::measured(&P99, &tail.p99));
+            let text = format!(
+                "{} ÷ the teacher's, which has no limit where promises kept are counted: {measured}",
+                P99.label
+            );
+            GateRow { name: Gate::Tail.name(), kept: None, text }
+        }
+    };
+    vec![
+        row(Gate::Finishes, "every job ends".to_owned()),
+        row(Gate::Teacher, allowed(Gate::Teacher, "the teacher's, with the whole interval")),
+        row(
+            Gate::Heuristic,
+            allowed(Gate::Heuristic, &format!("that of the best heuristic tried{}", heuristic.unwrap_or_default())),
+        ),
+        tail,
         row(
             Gate::Elsewhere,
             allowed(Gate::Elsewhere, &format!("the teacher's on every other workload{}", worst.unwrap_or_default())),

@@ -119,8 +119,8 @@ impl Said<'_> {
     fn tail(&self) -> Option<String> {
         let Self { verdict, objective, judgement, .. } = self;
         // Where its gate is missed, that is the verdict.
-        judgement.of(Gate::Tail).filter(|checked| checked.kept)?;
-        let (tail, e) = verdict.student.tail.zip(verdict.student.to_teacher)?;
+        let is_told = judgement.of(Gate::Tail).is_some_and(|checked| !checked.kept);
+        let (tail, e) = verdict.student.tail.filter(|_| !is_told).zip(verdict.student.to_teacher)?;
         let is_better = objective.favours(e.low) && objective.favours(e.high);
         let is_worse = [e.low, e.high].iter().all(|end| *end != objective.neutral() && !objective.favours(*end));
         let p99 = p99(&tail.p99);
@@ -153,11 +153,13 @@ impl Said<'_> {
             let text = format!("Without the edits that a search found it would {would} {whiskers}");
             return Some(format!("{}.", text.trim_end()));
         }
-        let Standing { to_teacher, stalled, .. } = self.verdict.augmented.as_ref()?;
+        let Standing { to_teacher, stalled, tail, .. } = self.verdict.augmented.as_ref()?;
         if *stalled > 0 {
             return Some(format!("Its augmented version stalled in {stalled} of {} episodes.", self.verdict.episodes));
         }
         let e = (*to_teacher)?;
+        let longer =
+            tail.filter(|tail| tail.p99.low > 1.0).map_or(String::new(), |tail| format!("; its {}", p99(&tail.p99)));
         let surely = self.objective.favours(e.low) && self.objective.favours(e.high);
         let than = if surely { "is better than the teacher" } else { "is not surely better than the teacher" };
         // Where it must not be used, it must not read as the better one.
@@ -166,7 +168,7 @@ impl Said<'_> {
         let barred: Vec<String> = barred.iter().take(NAMED).map(|place| self.place(place)).collect();
         let but_not = if barred.is_empty() { String::new() } else { format!(", but do not use it {}", list(&barred)) };
         Some(format!(
-            "Its augmented version {than}: {} {}{but_not}.",
+            "Its augmented version {than}: {} {}{longer}{but_not}.",
             self.short(&e),
             goal::whiskers(self.objective, &e)
         ))
