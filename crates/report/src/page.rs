@@ -27,10 +27,11 @@ const SCRIPT: &str = concat!(
 );
 
 /// The page and its sections, one file each.
-const TEMPLATES: [(&str, &str); 18] = [
+const TEMPLATES: [(&str, &str); 19] = [
     ("macros.html", include_str!("../assets/page/macros.html")),
     ("page.html", include_str!("../assets/page/page.html")),
     ("first_screen.html", include_str!("../assets/page/first_screen.html")),
+    ("deploy.html", include_str!("../assets/page/deploy.html")),
     ("students.html", include_str!("../assets/page/students.html")),
     ("summary.html", include_str!("../assets/page/summary.html")),
     ("trust.html", include_str!("../assets/page/trust.html")),

@@ -1,4 +1,4 @@
-//! "The augmented policy": guards, patches, regimes and the search.
+//! "Guards and edits": guards, patches, regimes and the search.
 
 use super::{Outcome, fixture::write_run, report};
 use sched_distill::report::write_report;

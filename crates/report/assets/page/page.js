@@ -3,7 +3,7 @@
   for (const button of document.querySelectorAll("[data-open]")) {
     button.hidden = false;
     button.addEventListener("click", () => {
-      const scope = button.closest("section").querySelectorAll("details");
+      const scope = button.closest("section").querySelectorAll("details:not(.fold)");
       for (const d of scope) d.open = button.dataset.open === "true";
     });
   }

@@ -1,4 +1,4 @@
-//! The augmented policy: guards, patches and regimes in words, and what each brings.
+//! Guards and edits: guards, patches and regimes in words, and what each brings.
 
 mod search;
 

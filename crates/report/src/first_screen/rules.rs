@@ -21,8 +21,8 @@ pub(super) fn rules(run: &RunDir) -> Vec<String> {
     said.extend(guards.iter().take(GUARDS).map(|guard| format!("{}.", capital(&plain.guard(guard)))));
     match guards.len().saturating_sub(GUARDS) {
         0 => {}
-        1 => said.push("One more guard comes before all else: see the augmented policy.".to_owned()),
-        more => said.push(format!("{more} more guards come before all else: see the augmented policy.")),
+        1 => said.push("One more guard comes before all else: see \"Guards and edits\".".to_owned()),
+        more => said.push(format!("{more} more guards come before all else: see \"Guards and edits\".")),
     }
     let of_levels = |least: f64, common_kinds: bool| -> Vec<String> {
         let levels = run.explanation.iter().flat_map(|e| &e.levels);
