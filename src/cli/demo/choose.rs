@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 
 /// Validation episodes of the usual workload for each that a fit is chosen on, and of every edge case.
 const USUAL: u32 = 2;
-const EDGE: u32 = 10;
+const EDGE: u32 = 6;
 
 /// The student of a run, and the other version of it.
 pub(super) struct Chosen {

@@ -5,7 +5,7 @@ use crate::{evaluator::Stopping, pipeline::FitPlan, trace::Trace};
 use anyhow::Result;
 
 /// Decisions that a search for a better schedule takes at most: where an episode has thousands, it takes fewer episodes.
-const DECISIONS_SEARCHED: u64 = 12_000_000;
+const DECISIONS_SEARCHED: u64 = 5_000_000;
 
 /// How much of everything there is.
 pub(super) struct Extent {

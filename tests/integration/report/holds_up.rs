@@ -6,7 +6,7 @@ use super::{
     report,
 };
 use sched_distill::{
-    evaluator::{Evaluation, IdleSpell, Schedule},
+    evaluator::{BySize, Estimate, Evaluation, IdleSpell, OfSize, PairedTail, Schedule, WorstEpisode},
     report::write_report,
 };
 use serde_json::{Value, json};
@@ -49,6 +49,36 @@ fn episodes_are_paired_and_sorted() -> Outcome {
     let expected = json!([{"episode": 1, "ratio": 0.5}, {"episode": 3, "ratio": 1.0}, {"episode": 0, "ratio": 1.5}]);
     assert_eq!((&numbers["episodes"], &numbers["better"]), (&expected, &json!(1)));
     assert!(html.contains("<b>1 of 3</b>") && html.contains("2 episodes that one of the two did not finish are"));
+    Ok(())
+}
+
+#[test]
+fn who_waits_longest_is_told_with_the_sizes_of_jobs() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let e = |value: f64| Estimate { value, low: value - 0.02, high: value + 0.02 };
+    write_run(dir.path(), |_, _, evaluation| {
+        let closed_loop = evaluation.closed_loop.as_mut().expect("the fixture has one");
+        let pair = closed_loop.comparisons.first_mut().expect("the student beside the teacher");
+        assert_eq!(pair.policy, "student:student.json");
+        let worst_episode = WorstEpisode { episode: 17, compared: 1.4 };
+        pair.tail = Some(PairedTail { p95: e(0.99), p99: e(1.18), slowest: e(1.21), worst_episode });
+        let class = |size: f64| OfSize { sizes: [size, 1.9 * size], jobs: 100, time: e(0.9 + size / 1.2e5) };
+        let classes = [1e3, 2e3, 4e3, 8e3, 16e3].map(class).to_vec();
+        pair.by_size = Some(BySize { label: "work".to_owned(), unit: "ms".to_owned(), classes });
+    })?;
+    let (html, numbers) = report(dir.path(), "by-size")?;
+    assert_eq!(numbers["by_size"]["classes"].as_array().map(Vec::len), Some(5));
+    let text = html.replace('\u{a0}', " ");
+    assert!(text.contains("(ratio 1.180 [1.160, 1.200])"), "before deploying");
+    assert!(text.contains("its mean JCT is 1.400 against that of the teacher"), "the worst episode");
+    assert!(
+        text.contains("of 1 surely take longer than under the teacher, of 4 surely less long"),
+        "the picture in words"
+    );
+    // Without them nothing is said.
+    write_run(dir.path(), |_, _, _| ())?;
+    let (html, _) = report(dir.path(), "closed-loop")?;
+    assert!(!html.contains("id=\"by-size\"") && !html.contains("Who waits longest</dt>"));
     Ok(())
 }
 

@@ -25,6 +25,8 @@ struct Case {
     gates: &'static [&'static str],
     /// Whether known rules make all of the teacher's choices.
     known: bool,
+    /// How many times as long as the teacher's the student's jobs take, by episode; nothing is known of jobs without it.
+    jobs: Option<Ratios>,
 }
 
 const FINE: Ratios = [1.0, 1.02, 1.01];
@@ -62,6 +64,12 @@ impl Case {
         self
     }
 
+    /// The mean of jobs is told apart from theirs, so that the two may differ.
+    fn jobs(mut self, ratios: Ratios) -> Self {
+        self.jobs = Some(ratios);
+        self
+    }
+
     /// Agreement as it was; of a known rule one more row for each level.
     fn fidelity(&self, before: &Evaluation) -> Vec<FidelityRow> {
         let mut rows = before.fidelity.clone();
@@ -83,10 +91,10 @@ impl Case {
     fn evaluation(&self, before: &Evaluation) -> Evaluation {
         let others = self.others.iter().map(|&(workload, ratios)| {
             let policies: Policies = vec![TEACHER, ("tree", Role::Student, ratios)];
-            closed_loop(workload, &policies)
+            closed_loop(workload, &policies, None)
         });
         Evaluation {
-            closed_loop: (!self.usual.is_empty()).then(|| closed_loop("builtin", &self.usual)),
+            closed_loop: (!self.usual.is_empty()).then(|| closed_loop("builtin", &self.usual, self.jobs)),
             other_workloads: others.collect(),
             fidelity: self.fidelity(before),
             ..before.clone()
@@ -119,19 +127,25 @@ fn without_what_takes_time(dir: &Path) -> Outcome {
     Ok(())
 }
 
-fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)]) -> ClosedLoop {
-    let run = |&ratio: &f64| EpisodeFigures {
+fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)], jobs: Option<Ratios>) -> ClosedLoop {
+    let of_jobs = |role: Role, episode: usize| {
+        let factor = |jobs: Ratios| if role == Role::Student { jobs[episode] } else { 1.0 };
+        jobs.map_or(Vec::new(), |jobs| (1..=100).map(|job| Some(f64::from(job) * factor(jobs))).collect())
+    };
+    let run = |role: Role, (episode, &ratio): (usize, &f64)| EpisodeFigures {
         figures: COMPLETION_FIGURES.iter().map(|_| (ratio > 0.0).then_some(1000.0 * ratio)).collect(),
         stall: (ratio == 0.0).then_some(sched_distill::simulation::Stall::Stranded),
         empty: false,
         rejected: 0,
         longest_idle_ms: None,
-        completion_times_ms: Vec::new(),
+        completion_times_ms: of_jobs(role, episode),
         sizes: Vec::new(),
     };
     let policies: Vec<(String, Role, Vec<EpisodeFigures>)> = policies
         .iter()
-        .map(|(name, role, ratios)| ((*name).to_owned(), *role, ratios.iter().map(run).collect()))
+        .map(|(name, role, ratios)| {
+            ((*name).to_owned(), *role, ratios.iter().enumerate().map(|of| run(*role, of)).collect())
+        })
         .collect();
     compare(
         Runs { workload, split: "test", figures: COMPLETION_FIGURES, size: None, looks: None, policies: &policies },
@@ -147,7 +161,27 @@ struct Pattern {
     but: fn() -> Case,
 }
 
-const PATTERNS: [Pattern; 27] = [
+const PATTERNS: [Pattern; 31] = [
+    Pattern {
+        says: "Those who wait longest wait longer: its p99 completion time is 1.100 × that of the teacher.",
+        given: || student([0.9, 0.91, 0.92]).jobs([1.1; 3]),
+        but: || student([0.9, 0.91, 0.92]).jobs([1.0; 3]),
+    },
+    Pattern {
+        says: "Those who wait longest wait less: its p99 completion time is 0.900 × that of the teacher.",
+        given: || student([1.02, 1.03, 1.02]).jobs([0.9; 3]),
+        but: || student([0.9, 0.91, 0.92]).jobs([0.9; 3]),
+    },
+    Pattern {
+        says: "The student does not replace decima: its p99 completion time is 1.300 × that of the teacher, and the limit is 1.25.",
+        given: || student(FINE).jobs([1.3; 3]),
+        but: || student(FINE).jobs([1.2; 3]),
+    },
+    Pattern {
+        says: "The student is not shown to replace decima: its p99 completion time is",
+        given: || student(FINE).jobs([1.0, 1.2, 1.5]),
+        but: || student(FINE).jobs([1.3; 3]),
+    },
     Pattern {
         says: "On the usual workload the student replaces decima at 1.01 × its mean completion time",
         given: || student(FINE).on("other", [1.3; 3]),
