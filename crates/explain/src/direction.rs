@@ -20,6 +20,10 @@ pub enum Direction {
     UpFrom(f64),
     /// It hardly changes below this value and falls beyond.
     DownFrom(f64),
+    /// It rises, on the whole: it turns back somewhere, by little of all that moves.
+    MostlyUp,
+    /// It falls, on the whole.
+    MostlyDown,
     /// It rises up to this value and falls beyond.
     UpThenDown(f64),
     /// It falls up to this value and rises beyond.
@@ -35,8 +39,8 @@ impl Direction {
     #[must_use]
     pub fn sign(self) -> f64 {
         match self {
-            Self::Up | Self::UpTo(_) | Self::UpFrom(_) => 1.0,
-            Self::Down | Self::DownTo(_) | Self::DownFrom(_) => -1.0,
+            Self::Up | Self::UpTo(_) | Self::UpFrom(_) | Self::MostlyUp => 1.0,
+            Self::Down | Self::DownTo(_) | Self::DownFrom(_) | Self::MostlyDown => -1.0,
             Self::UpThenDown(_) | Self::DownThenUp(_) | Self::Both | Self::Common => 0.0,
         }
     }
@@ -69,6 +73,8 @@ pub(super) struct Spread {
 
 /// By how much more has to move one way than the other, as a part of all that moves: at least four fifths go one way.
 const ONE_WAY: f64 = 0.6;
+/// The same of what goes one way on the whole although it turns back: seven eighths.
+const ON_THE_WHOLE: f64 = 0.75;
 /// Steps of the curve at most; its borders are quantiles.
 const STEPS: usize = 10;
 /// A flat part holds so many of the candidates, ...
@@ -107,7 +113,12 @@ pub(super) fn direction(choices: &[Spread]) -> Option<(Direction, f64)> {
     let curve = Curve::new(&differing);
     // The curve must not turn back either, not even where few candidates are.
     if one_way.abs() < ONE_WAY || curve.one_way() * one_way.signum() < ONE_WAY {
-        return Some((curve.turn(&differing).unwrap_or(Direction::Both), one_way));
+        let otherwise = match one_way {
+            up if up >= ON_THE_WHOLE => Direction::MostlyUp,
+            down if down <= -ON_THE_WHOLE => Direction::MostlyDown,
+            _ => Direction::Both,
+        };
+        return Some((curve.turn(&differing).unwrap_or(otherwise), one_way));
     }
     let direction = match (one_way > 0.0, curve.bend()) {
         (true, None) => Direction::Up,
@@ -319,11 +330,21 @@ mod tests {
 
     #[test]
     fn what_turns_back_or_differs_from_choice_to_choice_goes_neither_way() {
-        // A short arm that few candidates are on.
-        assert_eq!(found(&spread(even, |v| if v < 85.0 { v } else { 340.0 - 3.0 * v })), Some(Direction::Both));
+        // A short arm that few candidates are on: still up on the whole.
+        assert_eq!(found(&spread(even, |v| if v < 85.0 { v } else { 340.0 - 3.0 * v })), Some(Direction::MostlyUp));
         let mut mixed = spread(even, |v| v);
         mixed.iter_mut().step_by(3).for_each(|c| c.points.iter_mut().for_each(|p| p.1 = -p.1));
         assert_eq!(found(&mixed), Some(Direction::Both));
+    }
+
+    #[test]
+    fn what_hardly_turns_back_goes_one_way_on_the_whole() {
+        // Few candidates are on the arm that turns back, so that few pairs are, and its rise is that of all others.
+        let rare = |s: &mut Stream| if s.uniform() < 0.97 { 90.0 * s.uniform() } else { 90.0 + 10.0 * s.uniform() };
+        for up in [1.0, -1.0] {
+            let found = found(&spread(rare, |v| up * if v < 90.0 { v } else { 90.0 - 6.0 * (v - 90.0) }));
+            assert_eq!(found, Some(if up > 0.0 { Direction::MostlyUp } else { Direction::MostlyDown }));
+        }
     }
 
     #[test]

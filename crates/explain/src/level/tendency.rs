@@ -93,6 +93,7 @@ impl<'a> Rows<'a> {
     fn direction(&self, cases: &[&Case<'_>], family: &[usize]) -> Option<(Direction, f64)> {
         let (found, one_way) = direction(&self.spreads(cases, family))?;
         let plain = match found.sign() {
+            _ if matches!(found, Direction::MostlyUp | Direction::MostlyDown) => found,
             s if s > 0.0 => Direction::Up,
             s if s < 0.0 => Direction::Down,
             _ => found,
