@@ -1,10 +1,10 @@
 //! Edits in words, without the full stop of a sentence.
 
 use sched_distill_core::{
-    level::{FeatureSpec, LevelSpec, NONE_FLAG, Phrases, Scope, Words, base, capital, time_unit},
+    level::{FeatureSpec, LevelSpec, Phrases, Words, base, capital, time_unit},
     model::{
-        Change, Condition, Guard, Model, Operator, Place, Shape, Slot, Student, Term, Tree, candidate_in_words,
-        guard_in_words,
+        Change, Condition, Guard, Model, Operator, Place, Slot, Student, Term, Tree, candidate_in_words,
+        candidate_with, guard_in_words, term_in_words,
     },
 };
 
@@ -84,30 +84,7 @@ pub(super) fn change(student: &Student, change: &Change, words: &Words) -> Strin
 /// `A new term speaks for a job with more tasks that can run now`
 fn coefficient(term: &Term, change: &Change, spec: &LevelSpec, level: &Phrases<'_>) -> String {
     let Change { was, now, .. } = *change;
-    let features: Vec<&FeatureSpec> =
-        term.factors.iter().filter_map(|f| spec.features.get(f.feature as usize)).collect();
-    let speaks = |coefficient: f64| match (&features[..], &term.factors[..]) {
-        ([feature], [factor]) => {
-            let threshold = f64::from(factor.threshold.unwrap_or(0.0));
-            let place = match feature.scope {
-                Scope::Rank => format!("place {}", number(threshold)),
-                Scope::Ratio => format!("{} times the smallest", number(threshold)),
-                Scope::Absolute | Scope::Share => quantity(threshold, feature),
-            };
-            let shape = match factor.shape {
-                Shape::Linear | Shape::Log => String::new(),
-                Shape::Above => format!(" (a step at {place})"),
-                Shape::Excess => format!(" (a bend at {place})"),
-            };
-            format!("for {}{shape}", candidate_with(feature, coefficient > 0.0, level))
-        }
-        _ => {
-            let nouns: Vec<String> = features.iter().map(|f| level.noun(base(&f.name))).collect();
-            let side = if coefficient > 0.0 { "for" } else { "against" };
-            let candidate = level.candidate();
-            format!("{side} the {candidate}, the more the larger the product of {} is", nouns.join(" and "))
-        }
-    };
+    let speaks = |coefficient: f64| term_in_words(term, coefficient, spec, level, &quantity);
     match (was, now) {
         (0.0, _) => format!("A new term speaks {}", speaks(now)),
         (_, 0.0) => format!("A term is gone that spoke {}", speaks(was)),
@@ -119,17 +96,6 @@ fn coefficient(term: &Term, change: &Change, spec: &LevelSpec, level: &Phrases<'
             format!("The term that speaks {} counts {more}: {} times as much as before", speaks(now), number(now / was))
         }
     }
-}
-
-/// A candidate with more of a feature's quantity, or less: `a job with less work left`.
-fn candidate_with(feature: &FeatureSpec, more: bool, level: &Phrases<'_>) -> String {
-    let family = base(&feature.name);
-    if family == NONE_FLAG {
-        let noun = level.noun(family);
-        return if more { noun } else { format!("anything but {noun}") };
-    }
-    let relation = level.relation(family, more);
-    level.object().map_or_else(|| relation.clone(), |object| format!("{object} {relation}"))
 }
 
 /// `a job with time since it arrived above 60 s`: what comes to a leaf.
