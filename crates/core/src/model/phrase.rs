@@ -139,33 +139,59 @@ fn of_rank(c: &Condition, level: &Phrases<'_>, family: &str) -> String {
     }
 }
 
-/// Whom a term of a sum speaks for, its coefficient being some number: `for a job with less work left (a bend at 5 min)`.
+/// Whom a term of a sum speaks for or against, its coefficient being some number: `for a job with less work left (a bend at 5 min)`,
+/// `against a job with work left above 5 min`. What is so or not, such as a step, is a condition; other factors grow.
 #[must_use]
 pub fn term_in_words(term: &Term, coefficient: f64, spec: &LevelSpec, level: &Phrases<'_>, write: Write<'_>) -> String {
-    let features: Vec<&FeatureSpec> =
-        term.factors.iter().filter_map(|f| spec.features.get(f.feature as usize)).collect();
-    if let ([feature], [factor]) = (&features[..], &term.factors[..]) {
+    let known = term.factors.iter().filter_map(|f| Some((f, spec.features.get(f.feature as usize)?)));
+    let (is_so, grows): (Vec<_>, Vec<_>) = known.partition(|(f, feature)| {
+        f.shape == Shape::Above || f.shape == Shape::Linear && feature.unit == FLAG && term.factors.len() > 1
+    });
+    if let ([], [(factor, feature)]) = (&is_so[..], &grows[..]) {
         return format!("for {}{}", candidate_with(feature, coefficient > 0.0, level), bend(factor, feature, write));
     }
-    let nouns =
-        features.iter().zip(&term.factors).map(|(f, factor)| level.noun(base(&f.name)) + &bend(factor, f, write));
     let side = if coefficient > 0.0 { "for" } else { "against" };
-    let (candidate, nouns) = (level.candidate(), nouns.collect::<Vec<_>>().join(" and "));
-    format!("{side} the {candidate}, the more the larger the product of {nouns} is")
+    let bounds = is_so.iter().map(|(f, feature)| bound(feature, Operator::Above, f.threshold.unwrap_or(0.5)));
+    let bounds: Vec<Condition> = bounds.collect();
+    let who = match bounds.is_empty() {
+        true => format!("the {}", level.candidate()),
+        false => conditions_in_words(&bounds, level, write),
+    };
+    let what = |(factor, feature): &(&Factor, &FeatureSpec)| {
+        let noun = level.noun(base(&feature.name));
+        let what = match feature.scope {
+            Scope::Rank if !noun.starts_with("place ") => format!("place by {noun}"),
+            Scope::Ratio => format!("ratio of {noun}"),
+            _ => noun,
+        };
+        what + &bend(factor, feature, write)
+    };
+    match grows.iter().map(what).collect::<Vec<_>>().as_slice() {
+        [] => format!("{side} {who}"),
+        [one] => format!("{side} {who}, the more the larger the value of {one} is"),
+        several => format!("{side} {who}, the more the larger the product of {} is", several.join(" and ")),
+    }
 }
 
-/// Where a factor steps or bends: ` (a step at 5 min)`.
-fn bend(factor: &Factor, feature: &FeatureSpec, write: Write<'_>) -> String {
-    let what = match factor.shape {
-        Shape::Linear | Shape::Log => return String::new(),
-        Shape::Above => "a step",
-        Shape::Excess => "a bend",
+/// A condition that a value lies above or below another one; of whole numbers that is one, too.
+pub(super) fn bound(feature: &FeatureSpec, operator: Operator, value: f32) -> Condition {
+    let whole = match operator {
+        Operator::Above | Operator::AtMost => value.floor(),
+        Operator::Below | Operator::AtLeast => value.ceil(),
     };
+    Condition { feature: feature.name.clone(), operator, value: if feature.whole { whole } else { value } }
+}
+
+/// Where a factor begins to grow: ` (a bend at 5 min)`.
+fn bend(factor: &Factor, feature: &FeatureSpec, write: Write<'_>) -> String {
+    if factor.shape != Shape::Excess {
+        return String::new();
+    }
     let threshold = write(f64::from(factor.threshold.unwrap_or(0.0)), feature);
     match feature.scope {
-        Scope::Rank => format!(" ({what} at place {threshold})"),
-        Scope::Ratio => format!(" ({what} at {threshold} times the smallest)"),
-        Scope::Absolute | Scope::Share => format!(" ({what} at {threshold})"),
+        Scope::Rank => format!(" (a bend at place {threshold})"),
+        Scope::Ratio => format!(" (a bend at {threshold} times the smallest)"),
+        Scope::Absolute | Scope::Share => format!(" (a bend at {threshold})"),
     }
 }
 

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     level::{LevelSpec, Phrases, Words, capital, first_max, quantity, typed},
-    model::{self, Additive, Operator, Place, Student, Term, Tree, conditions_in_words, guard_in_words, term_in_words},
+    model::{
+        self, Additive, Operator, Place, Student, Term, Tree, conditions_in_words, guard_in_words, phrase::bound,
+        term_in_words,
+    },
 };
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -120,13 +123,8 @@ fn leaves(tree: &Tree, spec: &LevelSpec, phrases: Option<&Phrases<'_>>, text: &m
 fn whom(path: &BTreeMap<u32, Condition>, spec: &LevelSpec, phrases: &Phrases<'_>) -> Option<String> {
     let bounds = path.iter().flat_map(|(&feature, c)| {
         let feature = &spec.features[feature as usize];
-        let bound = |operator, value: f32| {
-            // Of whole numbers 3 are at most 3.5 and at most 3.
-            let value = if feature.whole { value.floor() } else { value };
-            model::Condition { feature: feature.name.clone(), operator, value }
-        };
-        let above = c.above.map(|value| bound(Operator::Above, value));
-        above.into_iter().chain(c.at_most.map(|value| bound(Operator::AtMost, value)))
+        let above = c.above.map(|value| bound(feature, Operator::Above, value));
+        above.into_iter().chain(c.at_most.map(|value| bound(feature, Operator::AtMost, value)))
     });
     let bounds: Vec<model::Condition> = bounds.collect();
     let said = || plain(&typed(&conditions_in_words(&bounds, phrases, &quantity))) + "; ";
@@ -164,7 +162,7 @@ fn terms(additive: &Additive, piece: &Piece<'_>, student: &Student, phrases: &Ph
     // The other models of a level have no places.
     let level = student.levels.iter().position(|l| l.level == spec.name && l.used == piece.name);
     if level.is_some() {
-        *text += "# behind each term: whom it speaks for, and the place of its coefficient, as `distill patch --set PLACE=VALUE` takes it\n";
+        *text += "# behind each term: whom it speaks for or against, and the place of its coefficient, as `distill patch --set PLACE=VALUE` takes it\n";
     }
     *text += &format!("score = {}\n", rounded(additive.intercept));
     for (i, term) in additive.terms.iter().enumerate().filter(|(_, term)| term.coefficient != 0.0) {
@@ -239,9 +237,8 @@ mod tests {
             "# The exports json, c, rust and onnx are exact.",
             "  + 0.9464 * age # for a job that arrived earlier; job.coefficient[age]; ms; one deviation moves the score by 1.893",
             "  - 123500 * ln(1 + offered) # for a job when fewer executors are on offer; job.term[2].coefficient; 1; one deviation moves the score by -246900",
-            "  + 0.3333 * ln(1 + offered) * [age > 0.1234567] # for the job, the more the larger the product of executors on \
-             offer and time since it arrived (a step at 0.123 ms) is; job.term[3].coefficient; 1; one deviation moves the \
-             score by 0.6667",
+            "  + 0.3333 * ln(1 + offered) * [age > 0.1234567] # for a job with time since it arrived above 0.123 ms, the \
+             more the larger the value of executors on offer is; job.term[3].coefficient; 1; one deviation moves the score by 0.6667",
             "# 1 term of coefficient 0 is left out",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} not in {text}");
@@ -281,8 +278,9 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_its_place_as_people_say_it() {
-        let [age, work] = ["age", "remaining_work"].map(column);
+    fn a_term_says_whom_it_is_for_as_people_say_it() {
+        let [age, work, work_rank] = ["age", "remaining_work", "remaining_work_rank"].map(column);
+        let [source, held, held_rank] = ["is_source", "executors_held", "executors_held_rank"].map(column);
         let factor = |feature, shape, threshold| Factor { feature, shape, threshold };
         let of = |coefficient, factors: Vec<Factor>| Term { factors, ..Term::linear(0, coefficient, 0.0) };
         let step = factor(age, Shape::Above, Some(500_000.0));
@@ -290,13 +288,20 @@ mod tests {
             of(-2.0, vec![factor(work, Shape::Excess, Some(90_500.0))]),
             of(1.0, vec![step]),
             of(-0.5, vec![step, factor(work, Shape::Linear, None)]),
+            of(3.0, vec![factor(source, Shape::Linear, None), factor(held, Shape::Above, Some(1.5))]),
+            of(-4.0, vec![factor(held_rank, Shape::Above, Some(0.5))]),
+            of(5.0, vec![factor(age, Shape::Linear, None), factor(work_rank, Shape::Linear, None)]),
         ];
         let text = exported(&student(Model::Additive(Additive { intercept: 0.0, terms })), "job");
         for line in [
             "  - 2 * (remaining_work - 90500)+ # for a job with less work left (a bend at 90.5 s); job.term[0]",
-            "  + 1 * [age > 500000] # for a job that arrived earlier (a step at 8.33 min); job.term[1]",
-            "  - 0.5 * [age > 500000] * remaining_work # against the job, the more the larger the product of time since it \
-             arrived (a step at 8.33 min) and work left is; job.term[2]",
+            "  + 1 * [age > 500000] # for a job with time since it arrived above 8.33 min; job.term[1]",
+            "  - 0.5 * [age > 500000] * remaining_work # against a job with time since it arrived above 8.33 min, the \
+             more the larger the value of work left is; job.term[2]",
+            "  + 3 * is_source * [executors_held > 1.5] # for a job that freed the executors itself and with more than 1 executors held; job.term[3]",
+            "  - 4 * [executors_held_rank > 0.5] # against a job other than the one that holds the fewest executors; job.term[4]",
+            "  + 5 * age * remaining_work_rank # for the job, the more the larger the product of time since it arrived and place \
+             by work left is; job.",
         ] {
             assert!(text.lines().any(|l| l.starts_with(line)), "{line} not in {text}");
         }

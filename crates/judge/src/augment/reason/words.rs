@@ -119,7 +119,7 @@ fn at(tree: &Tree, leaf: usize, spec: &LevelSpec, level: &Phrases<'_>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::model::{Additive, Factor, LevelModels, NamedModel, Provenance};
+    use sched_distill_core::model::{Additive, Factor, LevelModels, NamedModel, Provenance, Shape};
     use sched_distill_dag::feature::{feature_set, words};
 
     fn said(text: &str) -> String {
@@ -172,7 +172,9 @@ mod tests {
         let mut product = Term::linear(column("ready_tasks"), -0.1, 1.0);
         product.factors.push(Factor { feature: column("age"), ..product.factors[0] });
         let source = Term::linear(column("is_source"), 1.0, 1.0);
-        let terms = vec![Term::linear(column("ready_tasks"), 0.5, 1.0), bend, source, product];
+        let mut step = bend.clone();
+        step.factors[0].shape = Shape::Above;
+        let terms = vec![Term::linear(column("ready_tasks"), 0.5, 1.0), bend, source, product, step];
         let student = of_job(Model::Additive(Additive { intercept: 0.0, terms }));
         let said =
             |place: &str, was: f64, now: f64| change(&student, &Change { place: place.to_owned(), was, now }, &words());
@@ -192,6 +194,10 @@ mod tests {
         assert_eq!(
             said("job.term[1].coefficient", 0.0, -2.0),
             "A new term speaks for a job with less work left (a bend at 60 s)"
+        );
+        assert_eq!(
+            said("job.term[4].coefficient", 0.0, -0.5),
+            "A new term speaks against a job with work left above 60 s"
         );
         let flag = said("job.coefficient[is_source]", 7.0, 10.5);
         assert!(

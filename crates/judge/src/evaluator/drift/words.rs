@@ -154,12 +154,13 @@ impl<'a> Called<'a> {
         let words = level.quantity(family).filter(|w| !w.shared);
         let noun = level.noun(family);
         let is_own = |less: &str| ["with ", "that ", "whose "].iter().any(|begin| less.starts_with(begin));
-        let object = level.object().filter(|_| words.is_some_and(|w| is_own(&w.less)));
+        let object = level.object().filter(|_| words.is_some_and(|w| is_own(&w.less) || is_own(&w.more)));
         let noun = match (feature.scope, object) {
             (_, Some(object)) if feature.unit == FLAG => format!("{object} {}", level.relation(family, true)),
             (_, None) if feature.unit == FLAG => noun,
             (scope, object) => {
                 let noun = match scope {
+                    Scope::Rank if noun.starts_with("place ") => format!("{noun} (0 has the least)"),
                     Scope::Rank => format!("place by {noun} (0 has the least)"),
                     Scope::Ratio => format!("{noun}, against the least in the choice"),
                     Scope::Absolute | Scope::Share => noun,
@@ -185,7 +186,7 @@ impl<'a> Called<'a> {
                 let compares = |word: &&str| LESS.contains(word) || MORE.contains(word);
                 let at = relation.split(' ').take_while(|word| !compares(word)).map(|word| word.len() + 1).sum();
                 let (before, after) = relation.split_at(at);
-                format!("{who} have {before}{factor}{after}")
+                of_several(&format!("{who} have {before}{factor}{after}"))
             }
             None => {
                 let way = match (feature.whole && feature.unit != "1", more) {
@@ -208,7 +209,8 @@ impl<'a> Called<'a> {
                 format!("{}: spread otherwise than in training, around the same median ({median}).", self.noun)
             }
             Some((who, less_more)) => {
-                format!("{} of {who} have {} than any in training.", percent(share), less_more[usize::from(more)])
+                let more = of_several(less_more[usize::from(more)]);
+                format!("{} of {who} have {more} than any in training.", percent(share))
             }
             None => {
                 let side = if more { "above" } else { "below" };
@@ -225,6 +227,16 @@ fn factor(ratio: f64) -> String {
         times if times < 9.5 => format!("{} times", number((times * 10.0).round() / 10.0)),
         times => format!("{} times", number(times.round())),
     }
+}
+
+/// Words about one candidate as they are of several: `work in its smallest stage` becomes `work in their smallest stage`.
+fn of_several(words: &str) -> String {
+    let words = words.split(' ').map(|word| match word {
+        "its" => "their",
+        "it" => "them",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Several of what a candidate is: `jobs to suspend`.
@@ -311,6 +323,12 @@ mod tests {
                 "remaining_tasks",
                 [1.0, 4.0],
                 "Stages have 4 times more tasks left than in training (median 4 tasks, was 1 task).",
+            ),
+            (
+                "job",
+                "critical_path",
+                [4e3, 20e3],
+                "Jobs have 5 times more work on their longest chain of stages than in training (median 20 s, was 4 s).",
             ),
             // What is 0 is no part of anything.
             (
