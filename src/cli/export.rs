@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     file::write_together,
-    model::export::{ExportError, Target, export, export_student, parts},
+    model::export::{ExportError, Part, Target, export, export_rules, export_student, parts},
+    pipeline::AnyScenario,
 };
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -54,7 +55,7 @@ pub(super) struct ExportArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum To {
-    /// Text, one line per leaf
+    /// Text to read: guards as sentences, then one line per leaf or term
     Rules,
     /// Graphviz drawing
     Dot,
@@ -91,13 +92,13 @@ impl ExportArgs {
 pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let target = Target::from(args.to);
     let mut student = common.student(&args.student)?;
-    if target != Target::Json {
-        // A file of an earlier version says less of its features, and of some it said what is wrong.
-        let known = common.registry.iter().map(|scenario| (scenario.info().feature_set)());
-        if let Some(set) = known.into_iter().find(|set| set.difference(&student.feature_set).is_none()) {
-            student.feature_set = set.clone();
-        }
+    let known = common.registry.iter().map(AnyScenario::info);
+    let info = known.into_iter().find(|info| (info.feature_set)().difference(&student.feature_set).is_none());
+    // A file of an earlier version says less of its features, and of some it said what is wrong.
+    if let Some(info) = info.filter(|_| target != Target::Json) {
+        student.feature_set = (info.feature_set)().clone();
     }
+    let words = info.map(|info| (info.words)()).unwrap_or_default();
     let parts = parts(&student, args.level.as_deref(), args.model.as_deref())?;
     let levels: Vec<&str> = parts.iter().map(|p| p.spec.name.as_str()).collect();
     // A student that lacks models of a level decides nothing, but has scores.
@@ -113,16 +114,20 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
         _ => None,
     };
     let guards = student.guards.iter().filter(|guard| levels.contains(&guard.level.as_str())).count();
-    if guards > 0 && target != Target::Json && whole.is_none() {
+    if guards > 0 && !matches!(target, Target::Json | Target::Rules) && whole.is_none() {
         output.warn(format!(
             "note: {} no part of the export, which gives scores alone; what it does may differ from the student's decisions \
              (`--to json` keeps guards)",
             if guards == 1 { "1 guard is".to_owned() } else { format!("{guards} guards are") }
         ));
     }
+    let of_parts = |parts: &[Part<'_>]| match target {
+        Target::Rules => export_rules(&student, parts, &words).map(String::into_bytes),
+        _ => export(&student, parts, target),
+    };
     let of_all = || match &whole {
         Some(text) => Ok(text.clone().into_bytes()),
-        None => export(&student, &parts, target),
+        None => of_parts(&parts),
     };
     // Everything is made before anything is written, so that an error leaves no half of an export.
     let mut files = Vec::new();
@@ -143,7 +148,7 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
                 if Path::new(&name).components().count() != 1 {
                     bail!("level `{}` cannot be the name of a file; name a file with -o and choose it", part.spec.name);
                 }
-                files.push((path.join(name), export(&student, std::slice::from_ref(part), target)?));
+                files.push((path.join(name), of_parts(std::slice::from_ref(part))?));
             }
             std::fs::create_dir_all(path).with_context(|| format!("{}: cannot create the folder", path.display()))?;
         }

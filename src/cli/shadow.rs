@@ -10,11 +10,14 @@ use super::{
     table::{Table, interval},
 };
 use crate::{
-    evaluator::{Drift, Estimate, Stability},
-    pipeline::{ShadowReport, shadow_report},
+    evaluator::{Drift, DriftWords, Estimate, FeatureDrift, Read, Stability},
+    level::sha256_hex,
+    pipeline::{ShadowReport, reads, shadow_report},
+    policy::STUDENT,
+    spec::Spec,
     trace::{Trace, bring_up_to_date},
 };
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -28,8 +31,8 @@ distill shadow log --train runs/demo/traces/train --max-drift 0.25",
 distill shadow log --train runs/demo/traces/train --max-drift 0.25\n\n\
 A server writes the log, and it can be read at any time:\n  \
 distill serve -p student:runs/demo/student.json --listen unix:d.sock --shadow log\n\n\
-Drift is the population stability index: below 0.1 stable, from 0.25 on large, and only what is beyond chance counts \
-(docs/serve.md)."
+Drift is told in words, of the quantities that the student reads. Its figure is the population stability index: below 0.1 stable, \
+from 0.25 on large, and only what is beyond chance counts (docs/serve.md)."
 )]
 pub(super) struct ShadowArgs {
     /// Log that `distill serve --shadow` has written
@@ -38,6 +41,9 @@ pub(super) struct ShadowArgs {
     /// Trace that the policy was fitted on
     #[arg(long, value_name = "TRACE", help_heading = "Drift")]
     train: Option<PathBuf>,
+    /// Student that the log is of; drift is told of what it reads [default: the one that the log names, if its file is there]
+    #[arg(long, value_name = "STUDENT", requires = "train", help_heading = "Drift")]
+    student: Option<PathBuf>,
     /// Gate: the largest index that a feature may have, where it is beyond chance
     #[arg(long, value_name = "X", requires = "train", help_heading = "Drift")]
     max_drift: Option<f64>,
@@ -52,7 +58,7 @@ const SHOWN: usize = 10;
 impl ShadowArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        Inputs::default().traces([&self.log].into_iter().chain(&self.train))
+        Inputs::default().traces([&self.log].into_iter().chain(&self.train)).students(&self.student)
     }
 }
 
@@ -78,14 +84,20 @@ pub(super) fn run(args: &ShadowArgs, common: &Common, output: &mut Output) -> Re
         _ => 0,
     };
     let passed = beyond == 0;
+    let reads = if training.is_some() { what_it_reads(args, &log, common, output)? } else { None };
+    let set = &log.manifest.feature_set;
+    let words = common.known_scenario(set).map(|scenario| (scenario.info().words)()).unwrap_or_default();
+    let in_words = found.drift.as_ref().map(|drift| drift.in_words(set, &words, reads.as_deref()));
     output.json(
         "shadow",
         &json!({"log": args.log.display().to_string(), "policy": log.manifest.labeller, "report": found,
-            "max_drift": args.max_drift, "beyond": beyond, "passed": passed}),
+            "drift_words": in_words, "max_drift": args.max_drift, "beyond": beyond, "passed": passed}),
     )?;
     print(&found, &log, output)?;
-    match (&found.drift, args.train.as_ref()) {
-        (Some(drift), Some(path)) => print_drift(drift, &path.display().to_string(), output)?,
+    match (&found.drift, in_words, args.train.as_ref()) {
+        (Some(drift), Some(words), Some(path)) => {
+            print_drift(drift, &words, reads.as_deref(), &path.display().to_string(), output)?;
+        }
         _ => output.text("\nno drift is measured without --train, the trace that the policy was fitted on")?,
     }
     if let Some(most) = args.max_drift {
@@ -126,24 +138,70 @@ fn print(found: &ShadowReport, log: &Trace, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn print_drift(drift: &Drift, training: &str, output: &mut Output) -> Result<()> {
+/// What the student of a log reads; `None` if it is not a student, or not known.
+fn what_it_reads(args: &ShadowArgs, log: &Trace, common: &Common, output: &mut Output) -> Result<Option<Vec<Read>>> {
+    let labeller = &log.manifest.labeller;
+    let spec = labeller.id.parse::<Spec>().ok().filter(|spec| spec.name == STUDENT.name);
+    let Some(path) = args.student.clone().or_else(|| spec.as_ref()?.file.clone()) else { return Ok(None) };
+    let bytes = std::fs::read(&path);
+    let is_its_own = bytes.is_ok_and(|bytes| labeller.files.values().any(|hash| *hash == sha256_hex(&bytes)));
+    if !is_its_own && args.student.is_none() {
+        output.warn(format!(
+            "note: {} is not the student of the log, or is not there: drift is told of all features, read or not; --student \
+             names its file",
+            path.display()
+        ));
+        return Ok(None);
+    }
+    let student = common.student(&path)?;
+    if let Some(difference) = log.manifest.feature_set.difference(&student.feature_set) {
+        bail!("--student {}: the features of the log are others: {difference}", path.display());
+    }
+    if !is_its_own {
+        output.warn(format!("note: {} is not the student that the log names, {}", path.display(), labeller.id));
+    }
+    let model = spec.as_ref().filter(|_| is_its_own).and_then(|spec| spec.params.get("model"));
+    let read = reads(&student, model.map(String::as_str)).with_context(|| path.display().to_string())?;
+    Ok(Some(read))
+}
+
+fn print_drift(
+    drift: &Drift,
+    words: &DriftWords,
+    reads: Option<&[Read]>,
+    training: &str,
+    output: &mut Output,
+) -> Result<()> {
+    output.text(format!("\n{}", words.sentences.join("\n")))?;
+    let student = if reads.is_some() { " that the student reads" } else { "" };
+    match words.others {
+        0 => {}
+        1 => output.text(format!("and 1 more quantity drifts{student}; the table has it"))?,
+        n => output.text(format!("and {n} more quantities drift{student}; the table has them"))?,
+    }
+    match words.unread {
+        None | Some(0) => {}
+        Some(1) => output.text("and 1 more feature drifts that the student does not read; --json has it")?,
+        Some(n) => {
+            output.text(format!("and {n} more features drift that the student does not read; --json has them"))?
+        }
+    }
     let [of_training, now] = drift.episodes;
     output.text(format!(
-        "\ndrift from {training}: {} of the log against {} of training",
+        "\nin figures, against {training}: {} of the log, {} of training; {:.1} % of the decisions have a candidate outside the \
+         range of training",
         count(now, "episode"),
-        count(of_training, "episode")
-    ))?;
-    if let Some(why) = &drift.unknown {
-        output.text(format!("  what chance does is not known, so nothing is said to drift: {why}"))?;
-    }
-    output.text(format!(
-        "  {:.1} % of the decisions have a candidate outside the range of training",
+        count(of_training, "episode"),
         100.0 * drift.outside
     ))?;
-    let moved = drift.features.iter().filter(|f| f.stability > Stability::Stable).count();
+    let is_read =
+        |f: &&FeatureDrift| reads.is_none_or(|all| all.iter().any(|r| r.level == f.level && r.feature == f.feature));
+    let (read, others): (Vec<&FeatureDrift>, Vec<&FeatureDrift>) = drift.features.iter().partition(is_read);
+    let drifts = |all: &[&FeatureDrift]| all.iter().filter(|f| f.stability > Stability::Stable).count();
+    let shown = SHOWN.max(drifts(&read));
     let mut table =
         Table::new(&["feature", "index", "chance", "outside", "median then", "now", "unit", "drift"]).with_words(2);
-    for f in drift.features.iter().take(SHOWN.max(moved)) {
+    for f in read.iter().take(shown) {
         table.row([
             format!("{}.{}", f.level, f.feature),
             format!("{:.3}", f.psi),
@@ -156,14 +214,18 @@ fn print_drift(drift: &Drift, training: &str, output: &mut Output) -> Result<()>
         ]);
     }
     output.text(format!("\n{table}"))?;
-    let others = drift.features.len().saturating_sub(SHOWN.max(moved));
-    let drifting = match (&drift.unknown, moved) {
-        (Some(_), _) => return output.text(format!("{others} more features")),
-        (None, 0) => "no feature drifts".to_owned(),
-        (None, 1) => "1 feature drifts".to_owned(),
-        (None, n) => format!("{n} features drift"),
+    let left = read.len().saturating_sub(shown);
+    let unread = match others.len() {
+        0 => String::new(),
+        n => format!(", nor are {n} that the student does not read"),
     };
-    output.text(format!("{drifting} (an index of 0.1 or more, and beyond chance); {others} more are not shown"))
+    let drifting = match (&drift.unknown, drifts(&read)) {
+        (Some(_), _) => return output.text(format!("{left} more features are not shown{unread}")),
+        (None, 0) => format!("no feature{student} drifts"),
+        (None, 1) => format!("1 feature{student} drifts"),
+        (None, n) => format!("{n} features{student} drift"),
+    };
+    output.text(format!("{drifting} (an index of 0.1 or more, and beyond chance); {left} more are not shown{unread}"))
 }
 
 /// Four digits, whatever the size.

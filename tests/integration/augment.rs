@@ -3,8 +3,11 @@
 use sched_distill::{
     augment::{Arena, AugmentError, AugmentParams, Edits, Found, Repertoire, augment},
     dag::{Dag, feature::feature_set, workload::DagWorkload},
-    level::base,
-    model::{Action, Additive, Guard, LevelModels, Model, NamedModel, Place, Provenance, Slot, Student, Term, Tree},
+    level::{FLAG, base},
+    model::{
+        Action, Additive, Factor, Guard, LevelModels, Model, NamedModel, Place, Provenance, Shape, Slot, Student, Term,
+        Tree,
+    },
     recorder::Progress,
     rng::Split,
     scenario::Scenario,
@@ -258,11 +261,14 @@ fn refuted(student: &Student) -> Vec<String> {
                 let level = words.phrases(&student.feature_set, &models.level);
                 let sign = if change.now == 0.0 { change.was } else { change.now };
                 match &model.term_at(slot).expect("a term").factors[..] {
-                    [factor] => {
+                    [factor] if factor.shape != Shape::Above => {
                         said.push(level.relation(base(&spec.features[factor.feature as usize].name), sign > 0.0));
                     }
                     factors => {
-                        said.extend(factors.iter().map(|f| level.noun(base(&spec.features[f.feature as usize].name))));
+                        // Steps and what is so or not are conditions.
+                        let feature = |f: &Factor| &spec.features[f.feature as usize];
+                        let grows = factors.iter().filter(|f| f.shape != Shape::Above && feature(f).unit != FLAG);
+                        said.extend(grows.map(|f| level.noun(base(&feature(f).name))));
                         said.push(if sign > 0.0 { " for " } else { " against " }.to_owned());
                     }
                 }

@@ -282,7 +282,8 @@ fn an_export_without_the_guards_says_so() {
         (&["guarded.json", "--to", "c", "--level", "job"][..], true),
         (&["guarded.json", "--to", "c"], false),
         (&["guarded.json", "--to", "rust"], false),
-        (&["guarded.json", "--to", "rules", "--json"], true),
+        // Rules have them, as sentences.
+        (&["guarded.json", "--to", "rules", "--json"], false),
         (&["guarded.json", "--to", "c", "--level", "stage"], false),
         (&["guarded.json", "--to", "json"], false),
         (&["student.json", "--to", "c"], false),
@@ -290,6 +291,11 @@ fn an_export_without_the_guards_says_so() {
         let output = run(dir, &[&["export"][..], args].concat());
         assert_eq!(text(&output.stderr).contains("1 guard is no part of the export"), notes, "{args:?}");
     }
+    let rules = done(dir, &["export", "guarded.json", "--to", "rules"]);
+    let sentence = "\n1. A job with time since it arrived above 60 s comes first # guard[0] job: age > 60000 first\n";
+    let place = |what: &str| rules.find(what).unwrap_or_else(|| panic!("no {what:?} in {rules}"));
+    assert!(place(sentence) < place("\nlevel job: "), "{rules}");
+    assert!(!done(dir, &["export", "guarded.json", "--to", "rules", "--level", "stage"]).contains("guard[0]"));
 }
 
 #[test]

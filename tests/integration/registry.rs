@@ -1,6 +1,11 @@
 //! What the entries of the registry say is about things that there are.
 
-use sched_distill::{level::base, pipeline::RunInfo, registry::all};
+use sched_distill::{
+    evaluator::{Drift, FeatureDrift, Stability},
+    level::{FLAG, NONE_FLAG, Scope, base},
+    pipeline::RunInfo,
+    registry::all,
+};
 use std::collections::BTreeSet;
 
 #[test]
@@ -11,6 +16,54 @@ fn only_heuristics_are_said_to_be_none_of_a_network() {
     assert!(notes("training", "drf")[0].contains("not a trained network"));
     // A name means nothing in another scenario.
     assert!(notes("training", "sjf").is_empty() && notes("elsewhere", "fifo").is_empty());
+}
+
+#[test]
+fn drift_of_every_feature_is_a_sentence_that_says_which_way() {
+    for scenario in all().iter().map(|s| s.info()) {
+        let (words, set) = ((scenario.words)(), (scenario.feature_set)());
+        for (level, f) in set.levels.iter().flat_map(|level| level.features.iter().map(move |f| (level, f))) {
+            if f.name == NONE_FLAG {
+                continue;
+            }
+            let said = |[was, now]: [f32; 2]| {
+                let drift = FeatureDrift {
+                    level: level.name.clone(),
+                    feature: f.name.clone(),
+                    unit: f.unit.clone(),
+                    psi: 1.0,
+                    chance: Some(0.1),
+                    stability: Stability::Large,
+                    medians: [was, now],
+                    means: [was, now].map(|x| f64::from(x) / 10.0),
+                    outside: 0.0,
+                    above: 0.0,
+                };
+                let unknown = None;
+                let all = Drift { episodes: [9, 9], decisions: 9, outside: 0.0, unknown, features: vec![drift] };
+                let told = all.in_words(set, &words, None);
+                assert_eq!((told.sentences.len(), told.others), (1, 0), "{} {}", level.name, f.name);
+                told.sentences[0].clone()
+            };
+            let [up, down] = [[2.0, 6.0], [6.0, 2.0]].map(said);
+            println!("{}: {}.{}: {up} | {down}", scenario.name, level.name, f.name);
+            for sentence in [&up, &down] {
+                let begins = sentence.starts_with(|c: char| c.is_uppercase());
+                assert!(begins && sentence.ends_with('.') && !sentence.contains("  ") && !sentence.contains('_'));
+                assert!(sentence.contains("training"), "{sentence}");
+            }
+            let has_unit = !matches!(f.unit.as_str(), "1" | FLAG);
+            if f.scope == Scope::Ratio || f.scope == Scope::Absolute && has_unit {
+                assert!([&up, &down].iter().all(|s| s.contains(" 3 times ")), "{up} {down}");
+            }
+            let ways: [&[&str]; 2] =
+                [&["more", "larger", "longer", "higher"], &["less", "fewer", "smaller", "shorter", "lower"]];
+            if f.unit != FLAG {
+                let says = |sentence: &str, way: usize| ways[way].iter().any(|word| sentence.contains(word));
+                assert!(says(&up, 0) && says(&down, 1), "{up} {down}");
+            }
+        }
+    }
 }
 
 #[test]

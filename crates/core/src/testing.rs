@@ -1,6 +1,6 @@
 //! What tests of this crate share.
 
-use crate::level::FeatureSet;
+use crate::level::{FeatureSet, Words};
 use std::sync::LazyLock;
 
 /// The features of the scenario `dag`, a good example. They come by way of JSON: that crate stands on this one as it is outside
@@ -11,4 +11,10 @@ pub(crate) fn feature_set() -> &'static FeatureSet {
         serde_json::from_str(&json).expect("what was just written")
     });
     &SET
+}
+
+/// The words of that scenario, which come the same way.
+pub(crate) fn words() -> Words {
+    let json = serde_json::to_string(&sched_distill_dag::feature::words()).expect("plain data");
+    serde_json::from_str(&json).expect("what was just written")
 }

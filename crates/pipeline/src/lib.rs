@@ -57,7 +57,7 @@ pub use registry::{AnyScenario, Registry};
 pub use rules::{KnownRule, known_rules};
 pub use run_dir::{FileHash, Known, RUN_FORMAT, RunDir, RunInfo, SplitInfo, TeacherInfo, Visit, command_line, quoted};
 pub use serve::{Pipes, ServeParams, serve};
-pub use shadow::{ShadowReport, shadow_report};
+pub use shadow::{ShadowReport, reads, shadow_report};
 pub use stability::{Resampling, resampled};
 pub use tables::{Lessons, ROWS_TO_CHOOSE_ON, tables};
 

@@ -4,11 +4,11 @@
 use super::{Caller, PipelineError};
 use sched_distill_core::{
     level::{NONE_FLAG, Values},
-    model::Structure,
+    model::{CompiledGuards, Pairwise, Structure, Student, StudentError},
 };
-use sched_distill_explain::disagreement;
+use sched_distill_explain::{disagreement, importance};
 use sched_distill_judge::evaluator::{
-    Departures, DeparturesTally, Disagreement, Drift, DriftTally, FidelityRow, Scorer, Tally, drift,
+    Departures, DeparturesTally, Disagreement, Drift, DriftTally, FidelityRow, Read, Scorer, Tally, drift,
 };
 use sched_distill_trace::{Choice, LevelTable, Sampler, Trace};
 
@@ -74,6 +74,36 @@ pub fn shadow_report(
     };
     let agreement = tallies.iter().flat_map(|tally| tally.rows(seed)).collect();
     Ok(ShadowReport { decisions: departures.departures(seed), agreement, regions, drift })
+}
+
+/// The features that a student reads, in its guards too, and how much of what each level goes by they are: what drift is told by
+/// ([`Drift::in_words`]). `model` chooses one of several models per level by name.
+///
+/// # Errors
+///
+/// If a level has no such model.
+pub fn reads(student: &Student, model: Option<&str>) -> Result<Vec<Read>, StudentError> {
+    let mut all = Vec::new();
+    for spec in &student.feature_set.levels {
+        let named = student.model(&spec.name, model)?;
+        let (mut read, mut shares) = (vec![false; spec.features.len()], vec![0.0; spec.features.len()]);
+        named.model.mark_columns(&mut read);
+        CompiledGuards::new(&student.guards, spec).mark_columns(&mut read);
+        // What a pairwise tree goes by may be a difference of a feature between two candidates.
+        let columns = Pairwise::level(spec).features;
+        for goes_by in importance(&named.model, spec) {
+            if let Some(column) = columns.iter().position(|f| f.name == goes_by.feature) {
+                shares[column % spec.features.len()] += goes_by.share;
+            }
+        }
+        let of_level = spec.features.iter().zip(read).zip(shares).filter(|((_, read), _)| *read);
+        all.extend(of_level.map(|((feature, _), share)| Read {
+            level: spec.name.clone(),
+            feature: feature.name.clone(),
+            share,
+        }));
+    }
+    Ok(all)
 }
 
 /// Whether there was something to choose, and something was: to give nothing is no alternative to a lone candidate unless that is

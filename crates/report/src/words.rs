@@ -2,49 +2,14 @@
 //!
 //! Numbers carry three significant digits: enough to read, few enough to compare. Exact values stand in the data files.
 
-pub(super) use sched_distill_core::level::time_unit;
-use sched_distill_core::level::{FLAG, FeatureSpec, Scope};
+use sched_distill_core::level::{FLAG, FeatureSpec, Scope, grouped};
+pub(super) use sched_distill_core::level::{count, number, quantity, singular, time_unit};
 use sched_distill_judge::evaluator::{Estimate, Role};
-
-/// A number with three significant digits, thousands separated, a real minus sign.
-pub(super) fn number(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let magnitude = value.abs();
-    if !(1e-4..1e9).contains(&magnitude) {
-        let text = format!("{value:.2e}");
-        return text.replace('-', "\u{2212}");
-    }
-    let decimals = (2 - magnitude.log10().floor() as i32).max(0) as usize;
-    let text = format!("{magnitude:.decimals$}");
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let fraction = fraction.trim_end_matches('0');
-    let dot = if fraction.is_empty() { "" } else { "." };
-    let sign = if value < 0.0 { "\u{2212}" } else { "" };
-    format!("{sign}{}{dot}{fraction}", grouped(whole))
-}
 
 /// A policy with its role, which its name may begin with: `teacher: fair`, `student: runs/a/student.json`.
 pub(super) fn with_role(role: Role, policy: &str) -> String {
     let name = policy.strip_prefix(role.name()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(policy);
     format!("{role}: {name}")
-}
-
-/// A count with thousands separated.
-pub(super) fn count(value: u64) -> String {
-    grouped(&value.to_string())
-}
-
-fn grouped(digits: &str) -> String {
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A number that is not negative with one decimal, thousands separated, for columns of figures.
@@ -73,35 +38,10 @@ pub(super) fn time(ms: f64) -> String {
     format!("{}\u{a0}{unit}", number(ms / scale))
 }
 
-/// A value with its unit; units of time are scaled, shares become percentages.
-pub(super) fn quantity(value: f64, feature: &FeatureSpec) -> String {
-    if feature.scope == Scope::Share && matches!(feature.unit.as_str(), "1" | "") {
-        return format!("{}\u{a0}%", number(value * 100.0));
-    }
-    match feature.unit.as_str() {
-        "1" | "" => number(value),
-        FLAG if value == 0.0 => "no".to_owned(),
-        FLAG if value == 1.0 => "yes".to_owned(),
-        FLAG => number(value),
-        unit if unit == "ms" || unit.starts_with("ms·") => {
-            let (scale, name) = time_unit(value);
-            format!("{}\u{a0}{name}{}", number(value / scale), &unit[2..])
-        }
-        unit if value == 1.0 => format!("1\u{a0}{}", singular(unit)),
-        unit => format!("{}\u{a0}{unit}", number(value)),
-    }
-}
-
 /// A difference of probabilities.
 pub(super) fn points(difference: f64) -> String {
     let shown = number(difference * 100.0);
     format!("{shown}\u{a0}{}", if shown == "1" { "point" } else { "points" })
-}
-
-/// A unit that is a plain word, of one: `executor`; others, such as `jobs/s`, stay.
-pub(super) fn singular(unit: &str) -> &str {
-    let is_word = unit.len() > 2 && unit.bytes().all(|b| b.is_ascii_alphabetic());
-    unit.strip_suffix('s').filter(|_| is_word).unwrap_or(unit)
 }
 
 /// What a feature is: a value with its unit, `yes` or `no` for flags.
@@ -232,20 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_three_digits() {
-        let cases = [
-            (0.0, "0"),
-            (0.98765, "0.988"),
-            (12.0, "12"),
-            (-3.456, "\u{2212}3.46"),
-            (1234.5, "1,234"),
-            (12_345_678.0, "12,345,678"),
-            (2e-6, "2.00e\u{2212}6"),
-            (999.96, "1,000"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(number(value), text, "{value}");
-        }
+    fn times_keep_three_digits() {
         assert_eq!(time(90_500.0), "90.5\u{a0}s");
         assert_eq!(time(600_000.0), "10\u{a0}min");
     }

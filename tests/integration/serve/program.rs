@@ -2,7 +2,13 @@
 
 use super::{agreement, by_student, guarded};
 use crate::program::{command, done};
-use sched_distill::{dag::Dag, model::Structure, registry::Registered, simulation::Simulated, training::Training};
+use sched_distill::{
+    dag::Dag,
+    model::{Additive, LevelModels, Model, NamedModel, Provenance, Structure, Student, Term, Tree},
+    registry::Registered,
+    simulation::Simulated,
+    training::Training,
+};
 use serde_json::Value;
 use std::{
     io::{BufRead, BufReader, Write},
@@ -204,6 +210,16 @@ fn tell(socket: &Path, workload: &str, driver: &str) {
     }
 }
 
+/// A log of what a student's shadow saw of a heuristic on a workload.
+fn watched(dir: &Path, log: &str, workload: &str, driver: &str) {
+    let mut child = command(dir, &["serve", "-p", "student:student.json", "--listen", "unix:d.sock", "--shadow", log]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+    tell(&dir.join("d.sock"), workload, driver);
+    let said = end(child);
+    assert!(said.contains("6 episodes noted in") && said.contains("next: distill shadow"), "{said}");
+}
+
 #[test]
 fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
     const WORKLOAD: &str = "builtin,jobs=8,executors=5,rate=5e-5";
@@ -215,13 +231,7 @@ fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
         ("same", WORKLOAD, 0, "passed: no index is beyond 0.25"),
         ("other", "builtin,jobs=8,executors=5,rate=1e-3", 1, "is beyond 0.25 and beyond chance"),
     ] {
-        let mut child =
-            command(dir.path(), &["serve", "-p", "student:student.json", "--listen", "unix:d.sock", "--shadow", log]);
-        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
-        tell(&dir.path().join("d.sock"), workload, DRIVER);
-        let said = end(child);
-        assert!(said.contains("6 episodes noted in") && said.contains("next: distill shadow"), "{said}");
+        watched(dir.path(), log, workload, DRIVER);
         let gate = ["shadow", log, "--train", "train", "--max-drift", "0.25"];
         let output = command(dir.path(), &gate).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
@@ -239,4 +249,77 @@ fn a_shadow_is_reported_and_a_workload_that_has_changed_is_flagged() {
     assert_eq!(said.status.code(), Some(2));
     let bad = command(dir.path(), &["shadow", "same", "--train", "train", "--max-drift", "-1"]).output().unwrap();
     assert_eq!(bad.status.code(), Some(2));
+}
+
+/// A student that goes by the work left in jobs, and else takes the first candidate.
+fn by_work_left() -> Student {
+    let set = sched_distill::dag::feature::feature_set();
+    let work = set.levels[0].features.iter().position(|f| f.name == "remaining_work").unwrap();
+    let of = |level: &str, model: Model| {
+        LevelModels::new(level, "model", vec![NamedModel { name: "model".to_owned(), temperature: 1.0, model }])
+    };
+    let least = Additive { intercept: 0.0, terms: vec![Term::linear(u32::try_from(work).unwrap(), -1.0, 1.0)] };
+    let first = || Model::Tree(Tree::leaf(0.0, 0.0, 1, 1.0));
+    let levels = vec![of("job", Model::Additive(least)), of("stage", first()), of("amount", first())];
+    Student::new(set.clone(), false, levels, Provenance::default())
+}
+
+#[test]
+fn a_shadow_says_in_words_how_jobs_have_changed() {
+    const WORKLOAD: &str = "builtin,jobs=8,executors=5,rate=5e-5";
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    by_work_left().save(&dir.join("student.json")).unwrap();
+    done(dir, &["record", "-p", "fair", "-w", WORKLOAD, "-n", "24", "-o", "train"]);
+    // Jobs as many at a time, of tasks that take 40 ms.
+    let job = |i: u32| {
+        let stages = [8, 4].map(|tasks| serde_json::json!({"num_tasks": tasks + i % 3, "durations": 40}));
+        serde_json::json!({"arrival_ms": 50 * i, "edges": [[0, 1]], "stages": stages})
+    };
+    let jobs = serde_json::json!({"num_executors": 5, "jobs": (0..60).map(job).collect::<Vec<_>>()});
+    std::fs::write(dir.join("small.json"), jobs.to_string()).unwrap();
+    watched(dir, "same", WORKLOAD, "fair");
+    watched(dir, "small", &format!("json:{}", dir.join("small.json").display()), "fair");
+
+    let said = done(dir, &["shadow", "same", "--train", "train"]);
+    let line = |said: &str, begin: &str| said.lines().find(|line| line.starts_with(begin)).map(str::to_owned);
+    let nothing = line(&said, "Nothing that the student reads drifts in 6 episodes with ").expect(&said);
+    assert!(nothing.ends_with(" decisions."), "{nothing}");
+
+    let said = done(dir, &["shadow", "small", "--train", "train"]);
+    let json: Value = serde_json::from_str(&done(dir, &["--json", "shadow", "small", "--train", "train"])).unwrap();
+    let features = json["report"]["drift"]["features"].as_array().unwrap();
+    let of = |level: &str, feature: &str| {
+        let found = features.iter().find(|f| f["level"] == level && f["feature"] == feature).unwrap();
+        (&found["medians"], &found["stability"])
+    };
+    let (medians, _) = of("job", "remaining_work");
+    let [was, now] = [0, 1].map(|i| medians[i].as_f64().unwrap());
+    assert!(now < 1000.0 && was > 20.0 * now, "what was planted: {was} {now}");
+    let less = line(&said, "Jobs have ").expect(&said);
+    let times: f64 = less.split(' ').nth(2).unwrap().replace(',', "").parse().unwrap();
+    assert!((times / (was / now) - 1.0).abs() < 0.05, "{less}: {was} {now}");
+    assert!(less.contains(" times less work left than in training (median ") && !less.contains("more"), "{less}");
+    // What has changed more, and is not read, comes after it and in a line of its own.
+    let words = &json["drift_words"];
+    assert_eq!(words["sentences"][0], less);
+    let unread = words["unread"].as_u64().unwrap();
+    assert!(unread > 10 && said.contains(&format!("and {unread} more features drift that the student does not read")));
+    assert!(said.find(&less) < said.find("index") && !said.contains("job.remaining_tasks"), "{said}");
+    let all = words["sentences"].as_array().unwrap();
+    assert!(all.iter().all(|s| !s.as_str().unwrap().contains("tasks left")), "{all:?}");
+
+    // Where the student is not the one of the log, all features are told, and it can be named.
+    std::fs::rename(dir.join("student.json"), dir.join("moved.json")).unwrap();
+    let output = command(dir, &["shadow", "small", "--train", "train"]).output().unwrap();
+    let [told, notes] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(notes.contains("student.json is not the student of the log, or is not there"), "{notes}");
+    assert!(!told.contains("the student reads") && told.contains("drift; the table has them"), "{told}");
+    assert_eq!(done(dir, &["shadow", "small", "--train", "train", "--student", "moved.json"]), said);
+
+    // Of too little nothing is said.
+    done(dir, &["record", "-p", "fair", "-w", WORKLOAD, "-n", "4", "-o", "few"]);
+    let said = done(dir, &["shadow", "small", "--train", "few", "--student", "moved.json"]);
+    let unknown = "Nothing is known of drift: the training trace has 4 episodes, at least 8 are needed.";
+    assert!(said.lines().any(|line| line == unknown) && !said.contains("than in training"), "{said}");
 }

@@ -9,11 +9,13 @@ mod formula;
 mod phrase;
 mod values;
 mod words;
+mod write;
 
 pub use formula::{HOW_COLUMNS_ARE_FORMED, RatioKind};
 pub use phrase::{Phrases, base, capital, third_person, time_unit};
 pub use values::{Filler, Values};
 pub use words::{KindWords, LevelWords, NetworkWords, QuantityWords, Words, pairs};
+pub use write::{count, grouped, number, quantity, singular, typed};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

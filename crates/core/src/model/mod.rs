@@ -26,7 +26,7 @@ pub use edit::{Change, EditError, Patch, Place};
 pub use guard::{Action, CompiledGuards, Condition, Evidence, Guard, GuardError, Operator};
 pub use pairwise::Pairwise;
 pub use pairwise::pair_column;
-pub use phrase::{candidate_in_words, guard_in_words};
+pub use phrase::{candidate_in_words, candidate_with, conditions_in_words, guard_in_words, term_in_words};
 pub use pick::Pick;
 pub use regime::Regime;
 pub use rule::{OrderKey, Rule, RuleError};

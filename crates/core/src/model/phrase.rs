@@ -1,7 +1,7 @@
-//! Guards and conditions as parts of sentences.
+//! Guards, conditions and terms as parts of sentences.
 
-use super::{Action, Condition, Guard, Operator};
-use crate::level::{FLAG, FeatureSpec, NONE_FLAG, Phrases, Scope, base};
+use super::{Action, Condition, Factor, Guard, Operator, Shape, Term};
+use crate::level::{FLAG, FeatureSpec, LevelSpec, NONE_FLAG, Phrases, Scope, base};
 
 /// How a value of a feature is written, with its unit.
 type Write<'a> = &'a dyn Fn(f64, &FeatureSpec) -> String;
@@ -9,18 +9,24 @@ type Write<'a> = &'a dyn Fn(f64, &FeatureSpec) -> String;
 /// `a job with fewer than 4 tasks that can run now comes last`
 #[must_use]
 pub fn guard_in_words(guard: &Guard, level: &Phrases<'_>, write: Write<'_>) -> String {
-    // What all candidates have in common tells none of them from the others: it says where.
-    let (shared, own): (Vec<&Condition>, Vec<&Condition>) = guard.when.iter().partition(|c| is_shared(c, level));
-    let own: Vec<Condition> = own.into_iter().cloned().collect();
-    let who = candidate_in_words(&own, level, write);
-    let clauses: Vec<String> = shared.iter().map(|c| clause(c, level, write)).collect();
-    let place = if clauses.is_empty() { String::new() } else { format!("where {}, ", clauses.join(" and ")) };
-    let who = format!("{place}{who}");
+    let who = conditions_in_words(&guard.when, level, write);
     match guard.action {
         Action::First => format!("{who} comes first"),
         Action::Last => format!("{who} comes last"),
         Action::Never => format!("{who} is never taken while there is another {}", level.candidate()),
     }
+}
+
+/// `where there are more than 3 jobs in the cluster, a job with work left above 5 min`: a candidate that meets all conditions, after
+/// those of what all candidates have in common.
+#[must_use]
+pub fn conditions_in_words(conditions: &[Condition], level: &Phrases<'_>, write: Write<'_>) -> String {
+    // What all candidates have in common tells none of them from the others: it says where.
+    let (shared, own): (Vec<&Condition>, Vec<&Condition>) = conditions.iter().partition(|c| is_shared(c, level));
+    let own: Vec<Condition> = own.into_iter().cloned().collect();
+    let who = candidate_in_words(&own, level, write);
+    let clauses: Vec<String> = shared.iter().map(|c| clause(c, level, write)).collect();
+    if clauses.is_empty() { who } else { format!("where {}, {who}", clauses.join(" and ")) }
 }
 
 /// `a job that freed the executors itself and with work left above 5 min`: a candidate that meets all conditions.
@@ -131,4 +137,72 @@ fn of_rank(c: &Condition, level: &Phrases<'_>, family: &str) -> String {
         (None, true, _) => format!("among the {places} smallest by {}", level.noun(family)),
         (None, false, _) => format!("not among the {places} smallest by {}", level.noun(family)),
     }
+}
+
+/// Whom a term of a sum speaks for or against, its coefficient being some number: `for a job with less work left (a bend at 5 min)`,
+/// `against a job with work left above 5 min`. What is so or not, such as a step, is a condition; other factors grow.
+#[must_use]
+pub fn term_in_words(term: &Term, coefficient: f64, spec: &LevelSpec, level: &Phrases<'_>, write: Write<'_>) -> String {
+    let known = term.factors.iter().filter_map(|f| Some((f, spec.features.get(f.feature as usize)?)));
+    let (is_so, grows): (Vec<_>, Vec<_>) = known.partition(|(f, feature)| {
+        f.shape == Shape::Above || f.shape == Shape::Linear && feature.unit == FLAG && term.factors.len() > 1
+    });
+    if let ([], [(factor, feature)]) = (&is_so[..], &grows[..]) {
+        return format!("for {}{}", candidate_with(feature, coefficient > 0.0, level), bend(factor, feature, write));
+    }
+    let side = if coefficient > 0.0 { "for" } else { "against" };
+    let bounds = is_so.iter().map(|(f, feature)| bound(feature, Operator::Above, f.threshold.unwrap_or(0.5)));
+    let bounds: Vec<Condition> = bounds.collect();
+    let who = match bounds.is_empty() {
+        true => format!("the {}", level.candidate()),
+        false => conditions_in_words(&bounds, level, write),
+    };
+    let what = |(factor, feature): &(&Factor, &FeatureSpec)| {
+        let noun = level.noun(base(&feature.name));
+        let what = match feature.scope {
+            Scope::Rank if !noun.starts_with("place ") => format!("place by {noun}"),
+            Scope::Ratio => format!("ratio of {noun}"),
+            _ => noun,
+        };
+        what + &bend(factor, feature, write)
+    };
+    match grows.iter().map(what).collect::<Vec<_>>().as_slice() {
+        [] => format!("{side} {who}"),
+        [one] => format!("{side} {who}, the more the larger the value of {one} is"),
+        several => format!("{side} {who}, the more the larger the product of {} is", several.join(" and ")),
+    }
+}
+
+/// A condition that a value lies above or below another one; of whole numbers that is one, too.
+pub(super) fn bound(feature: &FeatureSpec, operator: Operator, value: f32) -> Condition {
+    let whole = match operator {
+        Operator::Above | Operator::AtMost => value.floor(),
+        Operator::Below | Operator::AtLeast => value.ceil(),
+    };
+    Condition { feature: feature.name.clone(), operator, value: if feature.whole { whole } else { value } }
+}
+
+/// Where a factor begins to grow: ` (a bend at 5 min)`.
+fn bend(factor: &Factor, feature: &FeatureSpec, write: Write<'_>) -> String {
+    if factor.shape != Shape::Excess {
+        return String::new();
+    }
+    let threshold = write(f64::from(factor.threshold.unwrap_or(0.0)), feature);
+    match feature.scope {
+        Scope::Rank => format!(" (a bend at place {threshold})"),
+        Scope::Ratio => format!(" (a bend at {threshold} times the smallest)"),
+        Scope::Absolute | Scope::Share => format!(" (a bend at {threshold})"),
+    }
+}
+
+/// A candidate with more of a feature's quantity, or less: `a job with less work left`.
+#[must_use]
+pub fn candidate_with(feature: &FeatureSpec, more: bool, level: &Phrases<'_>) -> String {
+    let family = base(&feature.name);
+    if family == NONE_FLAG {
+        let noun = level.noun(family);
+        return if more { noun } else { format!("anything but {noun}") };
+    }
+    let relation = level.relation(family, more);
+    level.object().map_or_else(|| relation.clone(), |object| format!("{object} {relation}"))
 }

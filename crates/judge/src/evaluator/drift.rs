@@ -6,6 +6,12 @@
 //! the others as a shift would be. So episodes of the training trace are drawn against each other, and a feature drifts only if it
 //! is further away than any feature is by chance.
 
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use words::{DriftWords, Read};
+
 use rayon::prelude::*;
 use sched_distill_core::{
     level::{LevelSpec, NONE_FLAG},
@@ -69,8 +75,14 @@ pub struct FeatureDrift {
     pub stability: Stability,
     /// Medians in training and now.
     pub medians: [f32; 2],
+    /// Means in training and now: of what is so or not the share of those of whom it is so.
+    #[serde(default)]
+    pub means: [f64; 2],
     /// Share of the rows that lie outside the range of training.
     pub outside: f64,
+    /// Share of the rows that lie above it.
+    #[serde(default)]
+    pub above: f64,
 }
 
 /// The features of all levels.
@@ -143,9 +155,11 @@ pub struct DriftTally {
     starts: Vec<usize>,
     training: BTreeMap<u32, Counts>,
     now: BTreeMap<u32, Counts>,
-    /// By feature, the least and the largest value of training, and rows now that lie outside.
+    /// By feature, the least and the largest value of training, and rows now that lie below and above.
     range: Vec<[f32; 2]>,
-    outside: Vec<u64>,
+    outside: Vec<[u64; 2]>,
+    /// By feature, the sums of the values in training and now.
+    sums: Vec<[f64; 2]>,
     /// Choices now, and those with a candidate outside in some feature.
     decisions: usize,
     leaving: usize,
@@ -171,9 +185,25 @@ impl DriftTally {
         }));
         let (training, now) = (BTreeMap::new(), BTreeMap::new());
         let sampled = Stream::new(0, "rows of a log");
-        let (range, outside) = (vec![[f32::INFINITY, f32::NEG_INFINITY]; bins.len()], vec![0; bins.len()]);
+        let (range, outside) = (vec![[f32::INFINITY, f32::NEG_INFINITY]; bins.len()], vec![[0; 2]; bins.len()]);
+        let sums = vec![[0.0; 2]; bins.len()];
         let (sample, decisions, leaving, seen) = (Vec::new(), 0, 0, 0);
-        Self { spec, none, bins, starts, training, now, range, outside, decisions, leaving, sample, sampled, seen }
+        Self {
+            spec,
+            none,
+            bins,
+            starts,
+            training,
+            now,
+            range,
+            outside,
+            sums,
+            decisions,
+            leaving,
+            sample,
+            sampled,
+            seen,
+        }
     }
 
     /// Adds choices of the training trace.
@@ -182,8 +212,9 @@ impl DriftTally {
             let counts = self.training.entry(choice.header.episode).or_default();
             for row in real(choice, self.none) {
                 count(&self.bins, &self.starts, row, counts);
-                for ([least, most], &value) in self.range.iter_mut().zip(row) {
+                for (([least, most], sum), &value) in self.range.iter_mut().zip(&mut self.sums).zip(row) {
                     (*least, *most) = (least.min(value), most.max(value));
+                    sum[0] += f64::from(value);
                 }
             }
         }
@@ -196,10 +227,12 @@ impl DriftTally {
             let mut leaves = false;
             for row in real(choice, self.none) {
                 count(&self.bins, &self.starts, row, counts);
-                for ((rows, [least, most]), value) in self.outside.iter_mut().zip(&self.range).zip(row) {
-                    let out = value < least || value > most;
-                    *rows += u64::from(out);
-                    leaves |= out;
+                let of_feature = self.outside.iter_mut().zip(&mut self.sums).zip(&self.range);
+                for ((([below, above], sum), [least, most]), &value) in of_feature.zip(row) {
+                    sum[1] += f64::from(value);
+                    *below += u64::from(value < *least);
+                    *above += u64::from(value > *most);
+                    leaves |= value < *least || value > *most;
                 }
                 // Rows for the medians, each with the same probability.
                 self.seen += 1;
@@ -276,7 +309,9 @@ pub fn drift(levels: &[DriftTally], seed: u64) -> Drift {
         for (feature, spec) in level.spec.features.iter().enumerate().filter(|(_, f)| f.name != NONE_FLAG) {
             let (index, bins) = (level.psi(feature, &p, &q), &level.bins[feature]);
             let chance = chance.as_ref().map(|chance| chance[place][feature]);
-            let rows: u64 = p[level.starts[feature]..level.starts[feature + 1]].iter().sum();
+            let bins_of = level.starts[feature]..level.starts[feature + 1];
+            let rows = [&q, &p].map(|counts| counts[bins_of.clone()].iter().sum::<u64>().max(1) as f64);
+            let [below, above] = level.outside[feature];
             features.push(FeatureDrift {
                 level: level.spec.name.clone(),
                 feature: spec.name.clone(),
@@ -289,7 +324,9 @@ pub fn drift(levels: &[DriftTally], seed: u64) -> Drift {
                     _ => Stability::Large,
                 },
                 medians: [bins.median, level.median_now(feature)],
-                outside: level.outside[feature] as f64 / rows.max(1) as f64,
+                means: [0, 1].map(|of| level.sums[feature][of] / rows[of]),
+                outside: (below + above) as f64 / rows[1],
+                above: above as f64 / rows[1],
             });
         }
     }
@@ -361,121 +398,4 @@ fn chance(levels: &[DriftTally], seed: u64) -> Vec<Vec<f64>> {
     };
     let factor = draws.iter().map(furthest).fold(0.0, f64::max);
     scale.into_iter().map(|of_level| of_level.into_iter().map(|s| s * factor).collect()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sched_distill_core::level::{Control, FeatureSpec, Scope};
-    use sched_distill_trace::ChoiceHeader;
-
-    /// Episodes of choices between two candidates with two features: one that keeps a value for each episode, as the age of a
-    /// cluster does, and one that is drawn for each row.
-    fn table(episodes: std::ops::Range<u32>, seed: u64, shift: f64) -> LevelTable {
-        let feature = |name: &str| FeatureSpec {
-            name: name.to_owned(),
-            unit: "ms".to_owned(),
-            meaning: "A number.".to_owned(),
-            scope: Scope::Absolute,
-            version: 1,
-            whole: false,
-            control: Control::Declared,
-        };
-        let features = vec![feature("slow"), feature("quick")];
-        let (question, entities) = ("Which?".to_owned(), vec!["job".to_owned()]);
-        let spec = LevelSpec { name: "job".to_owned(), question, candidates: String::new(), entities, features };
-        let mut table = LevelTable::new(spec, vec!["free".to_owned()]);
-        for episode in episodes {
-            let mut stream = Stream::new(seed, &format!("episode {episode}"));
-            let slow = stream.normal();
-            for step in 0..40 {
-                let id = (u64::from(episode) << 32) + u64::from(step);
-                let (parent, weight, first_row) = (None, 1.0, table.rows());
-                table.choices.push(ChoiceHeader {
-                    id,
-                    episode,
-                    step,
-                    time_ms: 0.0,
-                    kind: 0,
-                    parent,
-                    weight,
-                    first_row,
-                });
-                for candidate in 0..2 {
-                    table.entity.push(candidate);
-                    table.log_prob.push(f32::NAN);
-                    table.chosen.push(candidate == 0);
-                    table.x.extend([slow as f32, (stream.normal() + shift) as f32]);
-                }
-            }
-        }
-        table
-    }
-
-    fn found(training: &LevelTable, now: &LevelTable) -> Drift {
-        let mut tally = DriftTally::new(training);
-        tally.add_training(training);
-        tally.add(now);
-        drift(&[tally], 1)
-    }
-
-    #[test]
-    fn the_index_is_that_of_its_definition() {
-        assert_eq!(psi(&[7, 9], &[7, 9]), 0.0);
-        let (p, q) = ([300_000, 700_000], [500_000, 500_000]);
-        let expected = -0.2 * (0.3f64 / 0.5).ln() + 0.2 * (0.7f64 / 0.5).ln();
-        assert!((psi(&p, &q) - expected).abs() < 1e-5);
-        let bins = Bins::new((0..=100).map(|i| (i / 10) as f32).collect());
-        assert_eq!(bins.cuts, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-        assert_eq!([-5.0, 1.0, 1.5, 2.0, 9.0, 9.5].map(|value| bins.of(value)), [0, 0, 1, 1, 8, 9]);
-        let constant = Bins::new(vec![3.0; 20]);
-        assert_eq!([2.0, 3.0, 4.0].map(|value| constant.of(value)), [0, 1, 2]);
-    }
-
-    #[test]
-    fn what_a_few_episodes_have_in_common_is_no_drift() {
-        let training = table(0..40, 1, 0.0);
-        let mut raw = 0.0;
-        for seed in 2..22 {
-            let found = found(&training, &table(100..104, seed, 0.0));
-            assert_eq!(found.beyond(0.0).count(), 0, "{found:?}");
-            raw = f64::max(raw, found.features.iter().find(|f| f.feature == "slow").unwrap().psi);
-        }
-        assert!(raw > 0.25, "by itself the index would say that the slow feature drifts: {raw}");
-    }
-
-    #[test]
-    fn a_shift_is_drift() {
-        let training = table(0..40, 1, 0.0);
-        for seed in 2..22 {
-            let found = found(&training, &table(100..104, seed, 1.0));
-            let beyond: Vec<&str> = found.beyond(0.1).map(|f| f.feature.as_str()).collect();
-            assert_eq!(beyond, ["quick"], "{found:?}");
-            assert_eq!(found.features[0].stability, Stability::Large);
-            assert!(found.features[0].medians[1] > found.features[0].medians[0] + 0.5);
-        }
-    }
-
-    #[test]
-    fn values_that_training_never_had_are_counted() {
-        let found = found(&table(0..20, 1, 0.0), &table(100..104, 2, 100.0));
-        let quick = &found.features[0];
-        assert_eq!((quick.feature.as_str(), quick.outside, found.outside), ("quick", 1.0, 1.0));
-        assert!(found.decisions == 160 && found.episodes == [20, 4]);
-    }
-
-    #[test]
-    fn chance_is_not_known_from_a_few_episodes() {
-        let found = found(&table(0..4, 1, 0.0), &table(100..104, 2, 0.0));
-        assert!(found.features.iter().all(|f| f.chance.is_none()) && found.unknown.unwrap().contains("4 episodes"));
-    }
-
-    #[test]
-    fn of_a_log_shorter_than_an_episode_nothing_is_said() {
-        let (training, mut now) = (table(0..40, 1, 0.0), table(100..101, 2, 1.0));
-        now = now.filter(|choice| choice.header.step < 10);
-        let found = found(&training, &now);
-        assert!(found.unknown.as_ref().is_some_and(|why| why.contains("20 candidates")), "{:?}", found.unknown);
-        assert_eq!((found.beyond(0.0).count(), found.features[0].stability), (0, Stability::Stable));
-    }
 }

@@ -25,7 +25,7 @@ pub use agreement::{AgreementRow, agreement};
 pub use closed_loop::{Runs, compare, floor, paired};
 pub use departures::{DepartureRow, Departures, DeparturesTally, FORCED, departures};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
-pub use drift::{Drift, DriftTally, FeatureDrift, Stability, drift};
+pub use drift::{Drift, DriftTally, DriftWords, FeatureDrift, Read, Stability, drift};
 pub use fidelity::{Tally, fidelity, leads};
 pub use gates::{Checked, Gate, Judgement, VerdictGates};
 pub use interval::{bootstrap, percentile_interval};

@@ -6,7 +6,7 @@ use super::{
     ReportError,
     dot_chart::{self, Cell, Panel, Row},
     goal,
-    plain::Plain,
+    plain::{Plain, capital},
     run_dir::RunDir,
     svg::{BLUE, Chart},
     tree::children,
@@ -28,6 +28,8 @@ pub(super) struct Section {
     beside: bool,
     /// Guards, and numbers that were changed.
     edits: usize,
+    /// The edits in a line each, and what they bring.
+    brief: Vec<String>,
     /// Whether job and stage are asked at once.
     flat: bool,
     regimes: Vec<RegimeView>,
@@ -87,6 +89,7 @@ pub(super) fn section(run: &RunDir) -> Result<Section, ReportError> {
     Ok(Section {
         beside: run.augmented.is_some(),
         edits: student.guards.len() + student.patches.iter().map(|p| p.changes.len()).sum::<usize>(),
+        brief: brief(student, objective, plain),
         flat: student.structure == Structure::Flat,
         regimes: regimes(student, run.plain()),
         guards: guards.collect(),
@@ -168,6 +171,24 @@ fn order(coefficient: &[f64], spec: &LevelSpec, plain: Plain<'_>) -> Option<Stri
 
 fn guard(objective: &Figure, guard: &Guard, plain: Plain<'_>) -> GuardView {
     GuardView { sentence: plain.guard(guard), exact: guard.to_string(), evidence: evidence(objective, &guard.evidence) }
+}
+
+/// Every guard with what it brings and how often it decides, and that numbers were changed.
+fn brief(student: &Student, objective: &Figure, plain: Plain<'_>) -> Vec<String> {
+    let brings = |e: &Evidence| {
+        let gain = e.gain.map(|gain| format!("gain {}", goal::gain(objective)(gain)));
+        let fires = e.firing_rate.map(|rate| format!("changes {} of the decisions", percent(rate)));
+        let known: Vec<String> = gain.into_iter().chain(fires).collect();
+        if known.is_empty() { String::new() } else { format!(": {}", known.join(", ")) }
+    };
+    let guards = student.guards.iter().map(|g| format!("{}{}.", capital(&plain.guard(g)), brings(&g.evidence)));
+    let numbers: usize = student.patches.iter().map(|patch| patch.changes.len()).sum();
+    let changed = match numbers {
+        0 => None,
+        1 => Some("One number of the rules was changed after the fit.".to_owned()),
+        n => Some(format!("{n} numbers of the rules were changed after the fit.")),
+    };
+    guards.chain(changed).collect()
 }
 
 fn patch(objective: &Figure, patch: &Patch) -> PatchView {

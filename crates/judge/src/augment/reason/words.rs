@@ -1,10 +1,10 @@
 //! Edits in words, without the full stop of a sentence.
 
 use sched_distill_core::{
-    level::{FeatureSpec, LevelSpec, NONE_FLAG, Phrases, Scope, Words, base, capital, time_unit},
+    level::{FeatureSpec, LevelSpec, Phrases, Words, base, capital, time_unit},
     model::{
-        Change, Condition, Guard, Model, Operator, Place, Shape, Slot, Student, Term, Tree, candidate_in_words,
-        guard_in_words,
+        Change, Condition, Guard, Model, Operator, Place, Slot, Student, Term, Tree, candidate_in_words,
+        candidate_with, guard_in_words, term_in_words,
     },
 };
 
@@ -84,30 +84,7 @@ pub(super) fn change(student: &Student, change: &Change, words: &Words) -> Strin
 /// `A new term speaks for a job with more tasks that can run now`
 fn coefficient(term: &Term, change: &Change, spec: &LevelSpec, level: &Phrases<'_>) -> String {
     let Change { was, now, .. } = *change;
-    let features: Vec<&FeatureSpec> =
-        term.factors.iter().filter_map(|f| spec.features.get(f.feature as usize)).collect();
-    let speaks = |coefficient: f64| match (&features[..], &term.factors[..]) {
-        ([feature], [factor]) => {
-            let threshold = f64::from(factor.threshold.unwrap_or(0.0));
-            let place = match feature.scope {
-                Scope::Rank => format!("place {}", number(threshold)),
-                Scope::Ratio => format!("{} times the smallest", number(threshold)),
-                Scope::Absolute | Scope::Share => quantity(threshold, feature),
-            };
-            let shape = match factor.shape {
-                Shape::Linear | Shape::Log => String::new(),
-                Shape::Above => format!(" (a step at {place})"),
-                Shape::Excess => format!(" (a bend at {place})"),
-            };
-            format!("for {}{shape}", candidate_with(feature, coefficient > 0.0, level))
-        }
-        _ => {
-            let nouns: Vec<String> = features.iter().map(|f| level.noun(base(&f.name))).collect();
-            let side = if coefficient > 0.0 { "for" } else { "against" };
-            let candidate = level.candidate();
-            format!("{side} the {candidate}, the more the larger the product of {} is", nouns.join(" and "))
-        }
-    };
+    let speaks = |coefficient: f64| term_in_words(term, coefficient, spec, level, &quantity);
     match (was, now) {
         (0.0, _) => format!("A new term speaks {}", speaks(now)),
         (_, 0.0) => format!("A term is gone that spoke {}", speaks(was)),
@@ -119,17 +96,6 @@ fn coefficient(term: &Term, change: &Change, spec: &LevelSpec, level: &Phrases<'
             format!("The term that speaks {} counts {more}: {} times as much as before", speaks(now), number(now / was))
         }
     }
-}
-
-/// A candidate with more of a feature's quantity, or less: `a job with less work left`.
-fn candidate_with(feature: &FeatureSpec, more: bool, level: &Phrases<'_>) -> String {
-    let family = base(&feature.name);
-    if family == NONE_FLAG {
-        let noun = level.noun(family);
-        return if more { noun } else { format!("anything but {noun}") };
-    }
-    let relation = level.relation(family, more);
-    level.object().map_or_else(|| relation.clone(), |object| format!("{object} {relation}"))
 }
 
 /// `a job with time since it arrived above 60 s`: what comes to a leaf.
@@ -153,7 +119,7 @@ fn at(tree: &Tree, leaf: usize, spec: &LevelSpec, level: &Phrases<'_>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched_distill_core::model::{Additive, Factor, LevelModels, NamedModel, Provenance};
+    use sched_distill_core::model::{Additive, Factor, LevelModels, NamedModel, Provenance, Shape};
     use sched_distill_dag::feature::{feature_set, words};
 
     fn said(text: &str) -> String {
@@ -206,7 +172,9 @@ mod tests {
         let mut product = Term::linear(column("ready_tasks"), -0.1, 1.0);
         product.factors.push(Factor { feature: column("age"), ..product.factors[0] });
         let source = Term::linear(column("is_source"), 1.0, 1.0);
-        let terms = vec![Term::linear(column("ready_tasks"), 0.5, 1.0), bend, source, product];
+        let mut step = bend.clone();
+        step.factors[0].shape = Shape::Above;
+        let terms = vec![Term::linear(column("ready_tasks"), 0.5, 1.0), bend, source, product, step];
         let student = of_job(Model::Additive(Additive { intercept: 0.0, terms }));
         let said =
             |place: &str, was: f64, now: f64| change(&student, &Change { place: place.to_owned(), was, now }, &words());
@@ -226,6 +194,10 @@ mod tests {
         assert_eq!(
             said("job.term[1].coefficient", 0.0, -2.0),
             "A new term speaks for a job with less work left (a bend at 60 s)"
+        );
+        assert_eq!(
+            said("job.term[4].coefficient", 0.0, -0.5),
+            "A new term speaks against a job with work left above 60 s"
         );
         let flag = said("job.coefficient[is_source]", 7.0, 10.5);
         assert!(
