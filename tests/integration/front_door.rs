@@ -68,7 +68,27 @@ fn every_scenario_says_what_holds() {
         names_say_something(scenario, &page);
         rules_are_true(scenario, &page);
         no_filler_is_a_rule(scenario, &page.test);
+        who_waits_longest_is_told(&page);
     });
+}
+
+/// The tail is that of the quantiles beside it, with intervals that hold for all looks, and stands on the page.
+fn who_waits_longest_is_told(page: &Page) {
+    let all = page.evaluation.closed_loop.iter().chain(&page.evaluation.other_workloads);
+    for found in all {
+        assert!(found.looks.as_ref().is_some_and(|looks| looks.planned.last() == Some(&(found.episodes as u32))));
+        let [student, teacher] = [Role::Student, Role::Teacher].map(|role| found.first(role).unwrap());
+        if student.stalled + teacher.stalled > 0 {
+            continue;
+        }
+        let tail = found.tail_of(&student.policy, &teacher.policy).unwrap();
+        let p99 = student.completion_quantiles_ms[99] / teacher.completion_quantiles_ms[99];
+        assert!((tail.p99.value / p99 - 1.0).abs() < 1e-9, "{}: {tail:?}", found.workload);
+    }
+    let usual = page.evaluation.closed_loop.as_ref().unwrap();
+    let student = usual.first(Role::Student).unwrap();
+    let told = page.html.contains("<dt>Who waits longest</dt>");
+    assert_eq!(told, usual.tail_of(&student.policy, &usual.policies[0].policy).is_some());
 }
 
 /// Nobody is told the name of a file format, and no sentence is broken.
