@@ -34,7 +34,7 @@ use crate::{
 use anyhow::{Context, Result};
 use choose::Chosen;
 use clap::Args;
-use extent::{Extent, affordable_choices, affordable_search};
+use extent::{Extent, affordable_choices, affordable_choosing, affordable_search};
 use needs::Needs;
 use serde_json::json;
 use std::{
@@ -135,6 +135,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     let episodes = demo.extent.episodes;
     let train = demo.record(Split::Train.name(), (Split::Train, 0, episodes), None, output)?;
     demo.extent.choices = affordable_choices(&train, demo.extent.choices)?;
+    demo.extent.choosing = affordable_choosing(&train, demo.extent.choosing)?;
     let by_teacher = |split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
     let few = demo.few_episodes(&train)?;
     let validation = by_teacher(Split::Validation, episodes.div_ceil(3).min(few))?;

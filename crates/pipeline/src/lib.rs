@@ -59,7 +59,7 @@ pub use run_dir::{FileHash, Known, RUN_FORMAT, RunDir, RunInfo, SplitInfo, Teach
 pub use serve::{Pipes, ServeParams, serve};
 pub use shadow::{ShadowReport, reads, shadow_report};
 pub use stability::{Resampling, resampled};
-pub use tables::{Lessons, ROWS_TO_CHOOSE_ON, tables};
+pub use tables::{Lessons, NUMBERS_TO_CHOOSE_ON, tables};
 
 use sched_distill_trace::recorder::Progress;
 use std::{

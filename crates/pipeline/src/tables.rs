@@ -91,7 +91,7 @@ impl<'a> Lessons<'a> {
 
 /// The tables of all levels to train on, and those to choose on: of `validation`, or of the last fifth of the episodes of a
 /// single trace. With the parameters of a fit, the former hold no more than the fit takes, and the latter, where the fit has a limit,
-/// some [`ROWS_TO_CHOOSE_ON`] rows a level.
+/// some [`NUMBERS_TO_CHOOSE_ON`] in the rows of a level.
 ///
 /// # Errors
 ///
@@ -140,7 +140,8 @@ pub fn tables(
         train.push(table);
         let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
         let limited = learning.is_some_and(|params| params.max_choices.is_some());
-        let most = if limited { ROWS_TO_CHOOSE_ON } else { usize::MAX };
+        let columns = set.level(name).map_or(1, |level| level.features.len().max(1));
+        let most = if limited { NUMBERS_TO_CHOOSE_ON / columns } else { usize::MAX };
         held.push(to_choose_on(held_out, name, (from, most), caller)?);
     }
     Ok([train, held])
@@ -178,9 +179,9 @@ fn to_learn_from(
     Ok(table)
 }
 
-/// Rows of a level to choose on where a fit has a limit to what it learns from: about as many as it then takes. Every model of every
-/// size is measured on them, and how far episodes differ among each other is known no better from more of their choices.
-pub const ROWS_TO_CHOOSE_ON: usize = 250_000;
+/// Numbers in the rows of a level to choose on where a fit has a limit to what it learns from: about as many as it then takes. Every
+/// model of every size is measured on them, and how far episodes differ among each other is known no better from more of their choices.
+pub const NUMBERS_TO_CHOOSE_ON: usize = 10_000_000;
 
 /// The choices of a level from an episode on. Where they have more rows than `most`, choices are drawn in proportion to their weights,
 /// as those to learn from are, and weigh what they then stand for.

@@ -7,6 +7,9 @@ use anyhow::Result;
 /// Decisions that a search for a better schedule takes at most: where an episode has thousands, it takes fewer episodes.
 const DECISIONS_SEARCHED: u64 = 5_000_000;
 
+/// Decisions that a student takes at most when it schedules to be chosen, but in 12 episodes at least.
+const DECISIONS_CHOOSING: usize = 70_000;
+
 /// How much of everything there is.
 pub(super) struct Extent {
     /// Training episodes.
@@ -83,6 +86,14 @@ pub(super) fn affordable_choices(train: &Trace, choices: usize) -> Result<usize>
         }
     }
     Ok(affordable)
+}
+
+/// Episodes in which students may schedule to be chosen, of those that they should.
+pub(super) fn affordable_choosing(train: &Trace, episodes: u32) -> Result<u32> {
+    let Some(first) = train.manifest.feature_set.levels.first() else { return Ok(episodes) };
+    let each = train.outlines(&first.name)?.len() / train.manifest.episodes.max(1) as usize;
+    let affordable = u32::try_from(DECISIONS_CHOOSING / each.max(1)).unwrap_or(u32::MAX);
+    Ok(episodes.min(affordable.max(12)))
 }
 
 /// Episodes that a search may take, of those that it should.

@@ -158,15 +158,17 @@ impl Said<'_> {
             return Some(format!("Its augmented version stalled in {stalled} of {} episodes.", self.verdict.episodes));
         }
         let e = (*to_teacher)?;
-        let longer =
-            tail.filter(|tail| tail.p99.low > 1.0).map_or(String::new(), |tail| format!("; its {}", p99(&tail.p99)));
+        let longer = tail.filter(|tail| tail.p99.low > 1.0);
+        let longer = longer.map_or(String::new(), |tail| format!(", but its {}", p99(&tail.p99)));
         let surely = self.objective.favours(e.low) && self.objective.favours(e.high);
         let than = if surely { "is better than the teacher" } else { "is not surely better than the teacher" };
         // Where it must not be used, it must not read as the better one.
         let others = self.run.compared.iter().find(|c| c.name == AUGMENTED).and_then(|c| c.evaluation.verdict());
         let barred = others.map(|v| v.judge(self.gates, self.objective).barred).unwrap_or_default();
         let barred: Vec<String> = barred.iter().take(NAMED).map(|place| self.place(place)).collect();
-        let but_not = if barred.is_empty() { String::new() } else { format!(", but do not use it {}", list(&barred)) };
+        let but = if longer.is_empty() { "but" } else { "and" };
+        let but_not =
+            if barred.is_empty() { String::new() } else { format!(", {but} do not use it {}", list(&barred)) };
         Some(format!(
             "Its augmented version {than}: {} {}{longer}{but_not}.",
             self.short(&e),
