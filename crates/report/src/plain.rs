@@ -139,7 +139,7 @@ impl<'a> Plain<'a> {
         let sign = direction.sign();
         let relation = (sign != 0.0).then(|| self.level(level).relation(family, sign > 0.0))?;
         if matches!(direction, Direction::MostlyUp | Direction::MostlyDown) {
-            return Some(format!("mostly {relation}"));
+            return Some(format!("{relation} (mostly)"));
         }
         let up_to = matches!(direction, Direction::UpTo(_) | Direction::DownTo(_));
         let side = if up_to { "above" } else { "below" };

@@ -70,7 +70,10 @@ fn who_waits_longest_is_told_with_the_sizes_of_jobs() -> Outcome {
     assert_eq!(numbers["by_size"]["classes"].as_array().map(Vec::len), Some(5));
     let text = html.replace('\u{a0}', " ");
     assert!(text.contains("(ratio 1.180 [1.160, 1.200])"), "before deploying");
-    assert!(text.contains("its mean JCT is 1.400 against that of the teacher"), "the worst episode");
+    assert!(
+        text.contains("In its worst episode, number 17, its mean JCT is 1.400 × that of the teacher."),
+        "the worst episode"
+    );
     assert!(
         text.contains("of 1 surely take longer than under the teacher, of 4 surely less long"),
         "the picture in words"

@@ -7,7 +7,8 @@ use crate::{
     svg::{self, BLUE, Chart, Pictures},
     words::{interval, number, time},
 };
-use sched_distill_judge::evaluator::{BySize, ClosedLoop, PairedTail, PolicyOutcome, Role};
+use sched_distill_core::figure::{Compared, Figure};
+use sched_distill_judge::evaluator::{BySize, ClosedLoop, PairedTail, PolicyOutcome, Role, WorstEpisode};
 use serde::Serialize;
 use serde_json::json;
 
@@ -20,10 +21,8 @@ pub(super) struct Section {
     baseline: String,
     /// Whose completion time: that of the teacher's, of the student's, and how they compare.
     rows: Vec<[String; 4]>,
-    /// The episode in which the student does worst, and how it compares there.
-    worst_episode: [String; 2],
-    /// What is compared there.
-    objective: String,
+    /// How the student does in the episode in which it does worst.
+    worst_episode: String,
     /// Completion times by the size of jobs; `None` where sizes are not known.
     pub(super) chart: Option<Chart>,
 }
@@ -40,14 +39,23 @@ pub(super) fn section(result: &ClosedLoop) -> Result<Option<Section>, ReportErro
     let Some(pair) = result.compared(&student.policy, &teacher.policy) else { return Ok(None) };
     let Some(tail) = &pair.tail else { return Ok(None) };
     let goal = result.objective();
-    let worst = tail.worst_episode;
+    let baseline = spoken(result, &teacher.policy);
     Ok(Some(Section {
-        baseline: spoken(result, &teacher.policy),
         rows: rows([teacher, student], tail),
-        worst_episode: [worst.episode.to_string(), goal::versus(goal)(worst.compared)],
-        objective: goal.label.to_string(),
+        worst_episode: worst(goal, &tail.worst_episode, &baseline),
+        baseline,
         chart: pair.by_size.as_ref().map(chart).transpose()?,
     }))
+}
+
+/// `In its worst episode, number 17, its mean JCT is 1.400 × that of the teacher.`
+fn worst(goal: &Figure, worst: &WorstEpisode, baseline: &str) -> String {
+    let (label, found) = (&goal.label, goal::versus(goal)(worst.compared));
+    let said = match goal.compared {
+        Compared::Ratio => format!("its {label} is {found}\u{a0}× that of {baseline}"),
+        Compared::Difference => format!("its {label} differs by {found} from that of {baseline}"),
+    };
+    format!("In its worst episode, number {}, {said}.", worst.episode)
 }
 
 fn rows([teacher, student]: [&PolicyOutcome; 2], tail: &PairedTail) -> Vec<[String; 4]> {
