@@ -347,15 +347,9 @@ fn looks_in_words(c: &ClosedLoop) -> String {
 /// Those who wait longest under each policy, against the first one, and the episode in which it does worst; `None` if nothing is known.
 fn tails(c: &ClosedLoop, names: &Names) -> Option<table::Table> {
     let baseline = &c.policies.first()?.policy;
-    let against = |what: &str| format!("{what} ÷ {}", names.of(baseline));
-    let header = [
-        "completion times".to_owned(),
-        against("p95"),
-        against("p99"),
-        against("slowest job"),
-        format!("worst episode, {}", c.objective().between("own", names.of(baseline))),
-    ];
-    let mut table = table::Table::new(&header.each_ref().map(String::as_str));
+    let first = format!("times ÷ {}", names.of(baseline));
+    let mut table = table::Table::new(&[&first, "p95", "p99", "slowest job", "worst episode"])
+        .without_if_wide(&["p95", "slowest job"]);
     let mut known = false;
     for policy in c.policies.iter().skip(1) {
         let Some(tail) = c.tail_of(&policy.policy, baseline) else { continue };
@@ -366,7 +360,7 @@ fn tails(c: &ClosedLoop, names: &Names) -> Option<table::Table> {
             table::interval(&tail.p95, 3),
             table::interval(&tail.p99, 3),
             table::interval(&tail.slowest, 3),
-            format!("{} in episode {}", table::exactly(c.objective(), worst.compared), worst.episode),
+            format!("{} in {}", table::exactly(c.objective(), worst.compared), worst.episode),
         ]);
     }
     known.then_some(table)

@@ -53,15 +53,6 @@ fn schedule(evaluation: &Evaluation, objective: &Figure) -> Vec<String> {
     if let Some(fitted) = &verdict.fitted {
         lines.push(format!("unedited   {name}: {}", against(fitted.to_teacher)));
     }
-    if let Some(tail) = verdict.student.tail {
-        let worst = tail.worst_episode;
-        lines.push(format!(
-            "tail       p99 completion time ÷ teacher: {}; worst episode: {} in {}",
-            interval(&tail.p99, 3),
-            exactly(objective, worst.compared),
-            worst.episode
-        ));
-    }
     if let Some(known) = &verdict.heuristic {
         let to_it = verdict
             .student
@@ -76,6 +67,15 @@ fn schedule(evaluation: &Evaluation, objective: &Figure) -> Vec<String> {
     }
     if let Some(worst) = verdict.worst() {
         lines.push(format!("worst      {name}: {} on {}", against(worst.to_teacher), brief(worst.workload)));
+    }
+    if let Some(tail) = verdict.student.tail {
+        let worst = tail.worst_episode;
+        lines.push(format!(
+            "tail       p99 completion time ÷ teacher: {}; worst episode: {} in {}",
+            interval(&tail.p99, 3),
+            exactly(objective, worst.compared),
+            worst.episode
+        ));
     }
     let all = evaluation.closed_loop.iter().chain(&evaluation.other_workloads);
     let [stalled, episodes] = all.fold([0, 0], |[stalled, episodes], c| {

@@ -29,12 +29,17 @@ fn an_evaluation_begins_with_what_it_comes_to_and_tables_fit() {
     let said = done(dir, &args);
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines[0].starts_with("workload builtin,jobs=4"), "{said}");
-    for (line, begin) in
-        lines[1..].iter().zip(["agreement  ", "regret  ", "schedule   mean JCT ÷ teacher", "heuristic  ", "worst  "])
-    {
+    for (line, begin) in lines[1..].iter().zip([
+        "agreement  ",
+        "regret  ",
+        "schedule   mean JCT ÷ teacher",
+        "heuristic  ",
+        "worst  ",
+        "tail  ",
+    ]) {
         assert!(line.starts_with(begin), "{line}: {said}");
     }
-    assert!(lines[6].is_empty() && lines[7].starts_with("fidelity to "), "{said}");
+    assert!(lines[7].is_empty() && lines[8].starts_with("fidelity to "), "{said}");
     let tables: Vec<&str> =
         wide(&said).into_iter().filter(|l| !l.starts_with("workload") && !l.contains(" = ")).collect();
     assert!(tables.is_empty(), "{tables:#?}");

@@ -30,7 +30,7 @@ fn the_verdict_is_printed_and_gates_that_are_named_decide_the_exit_code() {
     refused(
         dir,
         &["report", "run", "-o", "page", "--gate", "speed=2"],
-        &["no gate `speed`", "teacher, heuristic, elsewhere"],
+        &["no gate `speed`", "teacher, heuristic, tail, elsewhere"],
     );
     refused(dir, &["report", "run", "-o", "page", "--gate", "teacher=x"], &["`x` is no limit", "teacher=1.05"]);
     refused(dir, &["report", "run", "-o", "page", "--gate", "teacher"], &["`teacher` is not NAME=LIMIT"]);
@@ -47,7 +47,7 @@ fn other_students_are_measured_once_on_the_episodes_of_the_run_and_shown_beside_
     measured(dir);
     assert!(!page(dir, &[]).contains("Which student to take?"));
     let html = page(dir, &["--with", "small.json", "--trace", "test"]);
-    for words in ["Which student to take?", "small.json", "All of them scheduled the same episodes"] {
+    for words in ["Which student to take?", "small.json", "All students side by side, on the same episodes"] {
         assert!(html.contains(words), "{words}");
     }
     let compared = || -> Value { serde_json::from_slice(&fs::read(dir.join("run/compared.json")).unwrap()).unwrap() };

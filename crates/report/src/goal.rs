@@ -139,7 +139,8 @@ pub(crate) fn gained(figure: &Figure) -> String {
 /// Writes a gain with its sign.
 pub(crate) fn gain(figure: &Figure) -> fn(f64) -> String {
     match (figure.compared, &*figure.unit) {
-        (Compared::Ratio, _) | (_, "share") => |gain| format!("{:+.2}\u{a0}%", 100.0 * gain).replace('-', "\u{2212}"),
+        (Compared::Ratio, _) => |gain| format!("{:+.2}\u{a0}%", 100.0 * gain).replace('-', "\u{2212}"),
+        (_, "share") => |gain| format!("{:+.2}\u{a0}points", 100.0 * gain).replace('-', "\u{2212}"),
         _ => |gain| format!("{gain:+.2}").replace('-', "\u{2212}"),
     }
 }
@@ -147,7 +148,8 @@ pub(crate) fn gain(figure: &Figure) -> fn(f64) -> String {
 /// Writes a gain at an axis.
 pub(crate) fn gain_tick(figure: &Figure) -> fn(f64) -> String {
     match (figure.compared, &*figure.unit) {
-        (Compared::Ratio, _) | (_, "share") => |gain| format!("{}\u{a0}%", number(100.0 * gain)),
+        (Compared::Ratio, _) => |gain| format!("{}\u{a0}%", number(100.0 * gain)),
+        (_, "share") => |gain| format!("{}\u{a0}points", number(100.0 * gain)),
         _ => number,
     }
 }

@@ -80,19 +80,19 @@ type Pattern = (&'static str, fn() -> Value, fn() -> Value);
 /// Words, evidence with which they are said, and evidence with which they are not.
 const PATTERNS: [Pattern; 12] = [
     (
-        "Yes: by one edit of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of cases, \
+        "Yes: by one change of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of cases, \
          where chance does it in 8.0 %, and 4.0 % sooner in the mean over all cases.",
         both,
         || with(|s| s["figures"][0]["change"] = estimate([-0.04, -0.09, 0.01])),
     ),
     (
-        "Now and then: by one edit of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of \
+        "Now and then: by one change of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of \
          cases, where chance does it in 8.0 %; in the mean over all cases nothing is gained for sure.",
         || with(|s| s["figures"][0]["change"] = estimate([-0.04, -0.09, 0.01])),
         both,
     ),
     (
-        "Not clearly: by one edit a user is served sooner under the student in 38.0 % [33.0, 44.0] of cases, where chance does it in \
+        "Not clearly: by one change a user is served sooner under the student in 38.0 % [33.0, 44.0] of cases, where chance does it in \
          8.0 %, and the difference may be luck.",
         || {
             with(|s| {
@@ -108,7 +108,7 @@ const PATTERNS: [Pattern; 12] = [
         },
     ),
     (
-        "Now and then: by one edit of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of \
+        "Now and then: by one change of how she describes her job, a user is served sooner under the student in 38.0 % [33.0, 44.0] of \
          cases, where chance does it in 8.0 %; the mean gain over all cases, 4.0 %, is not for sure more than that of chance.",
         || with(|s| s["figures"][0]["net"][2] = estimate([-0.02, -0.05, 0.01])),
         both,
@@ -130,7 +130,7 @@ const PATTERNS: [Pattern; 12] = [
         },
     ),
     (
-        "Whether users can game the student is open: no random edits were made beside, to tell what chance does; by one edit one is \
+        "Whether users can game the student is open: no random edits were made beside, to tell what chance does; by one change one is \
          served sooner in 38.0 % [33.0, 44.0] of cases.",
         || {
             with(|s| {

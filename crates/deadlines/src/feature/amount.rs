@@ -147,7 +147,7 @@ const QUANTITIES: &[Quantity<Amount>] = &[
         .clauses("the job's deadline is {kept|given up}")
         .shared("having its deadline given up", &|q| q.job.class() == Class::BestEffort),
     Q::flag(Measured, "as_submitted", "Whether it would begin, or runs, as it was submitted.")
-        .clauses("the job {has a size of its own|runs as submitted}")
+        .clauses("the job {has a number of cores chosen for it|runs as submitted}")
         .shared("running as submitted", &|q| q.is_as_submitted()),
     Q::flag(Declared, "hopeless", "Whether it is predicted to be late whatever it gets.")
         .clauses("the job {can still be on time|cannot be on time any more}")

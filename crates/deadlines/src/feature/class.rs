@@ -49,7 +49,10 @@ const NOT_BEGUN: &[(&str, f32)] = &[("is_best_effort", 1.0), ("is_refused", 1.0)
 
 const QUANTITIES: &[Quantity<Class>] = &[
     Q::flag(Measured, "is_elastic", "Whether it begins at a size of its own, all of which it uses.")
-        .words("a size of its own", "to {take the job otherwise than at|give the job} a size of its own")
+        .words(
+            "a number of cores chosen for it",
+            "to {take the job otherwise than with|give the job} a number of cores chosen for it",
+        )
         .value(&|_, how| *how == How::Elastic),
     Q::flag(Measured, "is_as_submitted", "Whether it begins as it was submitted.")
         .words("starting as submitted", "to {start the job otherwise than|start the job} as submitted")

@@ -167,8 +167,11 @@ impl Said<'_> {
         let barred = others.map(|v| v.judge(self.gates, self.objective).barred).unwrap_or_default();
         let barred: Vec<String> = barred.iter().take(NAMED).map(|place| self.place(place)).collect();
         let but = if longer.is_empty() { "but" } else { "and" };
-        let but_not =
-            if barred.is_empty() { String::new() } else { format!(", {but} do not use it {}", list(&barred)) };
+        let but_not = if barred.is_empty() {
+            String::new()
+        } else {
+            format!(", {but} do not use that version {}", list(&barred))
+        };
         Some(format!(
             "Its augmented version {than}: {} {}{longer}{but_not}.",
             self.short(&e),
@@ -184,10 +187,12 @@ impl Said<'_> {
         };
         let place = |p: &Place<'_>| self.place(p);
         let tried = verdict.elsewhere.len();
+        // Where another one was spoken of last, it is said whose figure it is.
+        let under = if verdict.augmented.is_some() { " under the student" } else { "" };
         if judgement.barred.is_empty() {
             return vec![match tried {
-                1 => format!("The one other workload tried is {}.", place(worst)),
-                _ => format!("The worst of {tried} other workloads is {}.", place(worst)),
+                1 => format!("The one other workload tried{under} is {}.", place(worst)),
+                _ => format!("The worst of {tried} other workloads{under} is {}.", place(worst)),
             }];
         }
         let named: Vec<String> = judgement.barred.iter().take(NAMED).map(place).collect();

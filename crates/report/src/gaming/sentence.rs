@@ -26,8 +26,8 @@ pub(super) fn lead(victims: &[Victim<'_>]) -> String {
         );
     }
     let budget = match student.scheduler.params.budgets.first().map_or(1, |budget| budget.edits) {
-        1 => "one edit".to_owned(),
-        n => format!("{n} edits"),
+        1 => "one change".to_owned(),
+        n => format!("{n} changes"),
     };
     let Some((random, verdict)) = random(student).and_then(|random| Some((random, Judged::of(own, random)?))) else {
         return format!(
