@@ -1,6 +1,6 @@
 //! The first screen decides: verdict, figures, picture and rules are there before anybody scrolls.
 
-use crate::{page::Page, report_of};
+use crate::{page::Page, report_of, written};
 use serde_json::json;
 
 const PARTS: [&str; 3] = ["#ruling", "#four-figures", "figure#verdict"];
@@ -53,4 +53,26 @@ fn every_figure_says_what_is_good_and_the_gates_open() {
     assert!(!page.shows("#gates li"));
     page.click("#gates summary");
     assert!(page.shows("#gates li") && page.text("#gates").contains("teacher"));
+}
+
+#[test]
+#[cfg_attr(not(browser), ignore = "no Chromium was found; CHROMIUM may name one")]
+fn what_matters_before_deploying_comes_next_and_sections_are_folded_behind_a_line() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let page = Page::as_it_is(&written(dir.path(), |_, _, _| ()));
+    page.size(1280, 800);
+    let folds = page.count("details.fold");
+    assert!(folds >= 9 && page.count("details.fold[open]") == 0, "{folds} folds");
+    // Every section after what comes before deploying has one, and a line that says what is in it.
+    let open =
+        "[...document.querySelectorAll('main > section')].filter((s) => !s.querySelector('.fold')).map((s) => s.id)";
+    assert_eq!(page.eval(open), json!(["first-screen", "deploy"]));
+    let said = "[...document.querySelectorAll('.fold > summary')].every((e) => e.innerText.length > 20)";
+    assert_eq!(page.eval(said), json!(true));
+    assert!(end(&page, "#deploy") <= 2.0 * 800.0, "two screens");
+    // A link to what is inside opens it.
+    assert!(!page.shows("#tail"));
+    page.eval("location.hash = '#tail'; null");
+    page.wait_for("document.querySelector('#holds-up .fold').open");
+    assert!(page.shows("#tail"));
 }

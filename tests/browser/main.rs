@@ -52,7 +52,8 @@ fn report() -> Page {
 fn report_at(place: &str) -> Page {
     static URL: OnceLock<String> = OnceLock::new();
     let url = URL.get_or_init(|| written(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser"), |_, _, _| ()));
-    Page::open(&format!("{url}{place}"))
+    let open = if place.is_empty() { Page::open } else { Page::as_it_is };
+    open(&format!("{url}{place}"))
 }
 
 /// A new page with the report of a run that `edit` has changed, in a folder that has to be kept while the page is looked at.

@@ -62,8 +62,15 @@ fn browser() -> Arc<Browser> {
 }
 
 impl Page {
-    /// Opens an address, 1440 x 900 in light colours, and waits until everything is loaded.
+    /// The same as [`Page::as_it_is`], with all sections unfolded.
     pub(crate) fn open(url: &str) -> Self {
+        let page = Self::as_it_is(url);
+        page.eval("for (const fold of document.querySelectorAll('details.fold')) fold.open = true; null");
+        page
+    }
+
+    /// Opens an address, 1440 x 900 in light colours, and waits until everything is loaded.
+    pub(crate) fn as_it_is(url: &str) -> Self {
         let browser = browser();
         // Its own cookies and cache.
         let tab = browser.new_context().and_then(|context| context.new_tab()).expect("a new tab");

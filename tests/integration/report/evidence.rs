@@ -42,8 +42,8 @@ impl Files {
         self.words_of("summary")
     }
 
-    /// The words of a section of the page that comes of them.
-    pub(super) fn words_of(&self, id: &str) -> Result<String, Box<dyn Error>> {
+    /// The words of sections of the page that comes of them; their ids have spaces between.
+    pub(super) fn words_of(&self, ids: &str) -> Result<String, Box<dyn Error>> {
         for (name, value) in
             [("run.json", &self.run), ("evaluation.json", &self.evaluation), ("explanation.json", &self.explanation)]
         {
@@ -55,7 +55,7 @@ impl Files {
             }
         }
         let (html, _) = report(self.dir.path(), "support")?;
-        Ok(section(&html, id))
+        Ok(ids.split(' ').map(|id| section(&html, id)).collect::<Vec<_>>().join(" "))
     }
 
     /// The quantities that matter at the level `job`, with their shares and directions.

@@ -65,7 +65,7 @@ fn words(schedulers: Value, contradicted: Option<u64>) -> Result<String, Box<dyn
     let certificates = contradicted.map_or(json!([]), |n| certificates(&hash, n));
     let attacks = json!({"student": hash, "schedulers": schedulers, "certificates": certificates});
     fs::write(files.dir.path().join("attacks.json"), serde_json::to_vec(&attacks)?)?;
-    files.words_of("gaming")
+    files.words_of("deploy gaming")
 }
 
 /// A change of the student's entry.
@@ -201,7 +201,7 @@ fn certificates_are_said_of_the_hardest_kind_and_not_if_they_are_wrong() -> Outc
     list(&mut elsewhere["certified"]["shares"]).iter_mut().for_each(|s| s["certified"] = estimate([0.1; 3]));
     let attacks = json!({"student": hash, "schedulers": both(), "certificates": [edges, elsewhere, numbers]});
     fs::write(files.dir.path().join("attacks.json"), serde_json::to_vec(&attacks)?)?;
-    let said = files.words_of("gaming")?;
+    let said = files.words_of("deploy gaming")?;
     assert!(said.contains(says) && said.contains("one edge") && said.contains("this student, builtin"), "{said}");
     Ok(())
 }
@@ -244,7 +244,7 @@ fn edits_are_told_and_one_is_shown_replayed() -> Outcome {
     let hash = Student::load(&files.dir.path().join("student.json"))?.hash();
     let attacks = json!({"student": hash, "schedulers": both(), "certificates": []});
     fs::write(files.dir.path().join("attacks.json"), serde_json::to_vec(&attacks)?)?;
-    let said = files.words_of("gaming")?;
+    let said = files.words_of("deploy gaming")?;
     for words in [
         "Of 100 attempts against the student these brought most:",
         "Stage 4 declares 0.5 times its duration: job 1 of episode 3 takes 30 s instead of 90 s (67 % less).",
@@ -267,12 +267,12 @@ fn attacks_on_another_student_are_not_shown_and_damaged_ones_are_refused() -> Ou
     let files = Files::new()?;
     let path = files.dir.path().join("attacks.json");
     fs::write(&path, serde_json::to_vec(&json!({"student": "0".repeat(64), "schedulers": both()}))?)?;
-    let said = files.words_of("gaming")?;
+    let said = files.words_of("deploy gaming")?;
     assert!(said.contains("was not tried. distill attack --run RUN_DIR edits descriptions"), "{said}");
     let mut wrong = both();
     list(&mut wrong)[0]["figures"][0]["sooner"] = json!({"value": 0.5, "low": 0.6, "high": 0.4});
     fs::write(&path, serde_json::to_vec(&json!({"student": "0".repeat(64), "schedulers": wrong}))?)?;
-    let refused = files.words_of("gaming").err().map_or(String::new(), |e| e.to_string());
+    let refused = files.words_of("deploy gaming").err().map_or(String::new(), |e| e.to_string());
     assert!(
         refused.contains("attacks.json") && refused.contains("attack on `decima:model.pt`: sooner is 0.5 [0.6, 0.4]"),
         "{refused}"

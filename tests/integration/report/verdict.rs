@@ -378,14 +378,22 @@ fn the_advice_is_part_of_the_verdict_and_the_same() -> Outcome {
 #[test]
 fn gates_that_are_not_kept_or_not_measured_are_named() -> Outcome {
     let missed = |case: Case| case.said().map(|(verdict, _)| verdict.missed);
-    assert_eq!(missed(student(FINE).on("other", FINE))?, [""; 0]);
-    assert_eq!(missed(student(FINE))?, ["elsewhere"], "not measured");
-    assert_eq!(missed(student([1.2; 3]).on("other", [1.3; 3]))?, ["teacher", "heuristic", "elsewhere"]);
+    assert_eq!(missed(student(FINE).jobs([1.0; 3]).on("other", FINE))?, [""; 0]);
+    assert_eq!(missed(student(FINE))?, ["tail", "elsewhere"], "not measured");
     assert_eq!(
-        missed(student([1.2; 3]).on("other", [1.3; 3]).gates(&["teacher=1.2", "heuristic=1.1", "elsewhere=1.3"]))?,
+        missed(student([1.2; 3]).jobs([1.3; 3]).on("other", [1.3; 3]))?,
+        ["teacher", "heuristic", "tail", "elsewhere"]
+    );
+    assert_eq!(
+        missed(student([1.2; 3]).jobs([1.3; 3]).on("other", [1.3; 3]).gates(&[
+            "teacher=1.2",
+            "heuristic=1.1",
+            "tail=1.301",
+            "elsewhere=1.3"
+        ]))?,
         [""; 0]
     );
-    assert_eq!(missed(Case::default())?, ["finishes", "teacher", "heuristic", "elsewhere"]);
+    assert_eq!(missed(Case::default())?, ["finishes", "teacher", "heuristic", "tail", "elsewhere"]);
     Ok(())
 }
 
