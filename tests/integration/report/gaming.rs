@@ -268,7 +268,11 @@ fn attacks_on_another_student_are_not_shown_and_damaged_ones_are_refused() -> Ou
     let path = files.dir.path().join("attacks.json");
     fs::write(&path, serde_json::to_vec(&json!({"student": "0".repeat(64), "schedulers": both()}))?)?;
     let said = files.words_of("deploy gaming")?;
-    assert!(said.contains("was not tried. distill attack --run RUN_DIR edits descriptions"), "{said}");
+    for words in
+        ["Whether users can game the student was not tried.", "distill attack --run RUN_DIR edits descriptions"]
+    {
+        assert!(said.contains(words), "{said}");
+    }
     let mut wrong = both();
     list(&mut wrong)[0]["figures"][0]["sooner"] = json!({"value": 0.5, "low": 0.6, "high": 0.4});
     fs::write(&path, serde_json::to_vec(&json!({"student": "0".repeat(64), "schedulers": wrong}))?)?;
