@@ -3,7 +3,7 @@
 use super::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
-    first_screen::NAMED,
+    first_screen::{Advice, NAMED},
     goal,
     plain::capital,
     run_dir::{AUGMENTED, FITTED, RunDir},
@@ -81,15 +81,15 @@ pub(super) fn section(run: &RunDir, gates: &VerdictGates) -> Result<Option<Secti
     }))
 }
 
-/// Which student to take, and why, with its name unless it is the run's own; `None` if there is one alone, or none has
-/// scheduled.
-pub(super) fn advice(run: &RunDir, gates: &VerdictGates) -> Option<(String, Option<String>)> {
+/// Which student to take; `None` if there is one alone, or none has scheduled.
+pub(super) fn advice(run: &RunDir, gates: &VerdictGates) -> Option<Advice> {
     let augmented = augmented_alone(run);
     let found = students(run, augmented.as_ref(), gates);
     let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
     (found.len() > 1 && found.iter().any(|f| f.verdict.is_some())).then(|| {
-        let (words, take) = advice_on(&found, run, objective);
-        (words, take.map(|f| f.name.clone()).filter(|name| name != OWN))
+        let (text, take) = advice_on(&found, run, objective);
+        let keeps_all = take.is_some_and(|f| f.replaces);
+        Advice { text, take: take.map(|f| f.name.clone()).filter(|name| name != OWN), keeps_all }
     })
 }
 

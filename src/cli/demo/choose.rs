@@ -58,11 +58,10 @@ impl Demo<'_> {
         let better = |found: &ClosedLoop| {
             let objective = found.objective();
             let gain = found.objective_against(after, before, seed);
-            // Nor may it be bought with what those wait who wait longest.
-            let gates = VerdictGates::default();
-            let tail = found.tail_of(after, before).filter(|_| gates.has(Gate::Tail, objective));
+            // Nor may it be bought with what those wait who wait longest, whether or not there is a gate for that.
+            let tail = found.tail_of(after, before);
             gain.is_some_and(|e| objective.favours(e.low) && objective.favours(e.high))
-                && tail.is_none_or(|tail| tail.p99.value <= gates.limit(Gate::Tail, objective))
+                && tail.is_none_or(|tail| tail.p99.value <= VerdictGates::P99)
         };
         if !compared(both(), usual, USUAL * self.extent.choosing)?.iter().all(better) {
             return Ok(false);

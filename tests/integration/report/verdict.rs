@@ -161,7 +161,12 @@ struct Pattern {
     but: fn() -> Case,
 }
 
-const PATTERNS: [Pattern; 31] = [
+const PATTERNS: [Pattern; 32] = [
+    Pattern {
+        says: "Those who wait longest wait longer: its p99 completion time is 1.300 × that of the teacher.",
+        given: || student(FINE).jobs([1.3; 3]).gates(&["tail=2"]),
+        but: || student(FINE).jobs([1.1; 3]).gates(&["tail=2"]),
+    },
     Pattern {
         says: "Those who wait longest wait longer: its p99 completion time is 1.100 × that of the teacher.",
         given: || student([0.9, 0.91, 0.92]).jobs([1.1; 3]),

@@ -82,6 +82,8 @@ pub struct Judgement<'a> {
 }
 
 impl VerdictGates {
+    /// What the 99th percentile of completion times may be at worst, times the teacher's, where that has a limit.
+    pub const P99: f64 = 1.25;
     /// Names of those with a limit.
     pub const NAMES: [&'static str; 4] = ["teacher", "heuristic", "tail", "elsewhere"];
 
@@ -121,7 +123,7 @@ impl VerdictGates {
             Gate::Finishes => objective.neutral(),
             Gate::Teacher => self.teacher.unwrap_or_else(|| objective.worse_by(0.05)),
             Gate::Heuristic => self.heuristic.unwrap_or_else(|| objective.worse_by(0.0)),
-            Gate::Tail => self.tail.unwrap_or(1.25),
+            Gate::Tail => self.tail.unwrap_or(Self::P99),
             Gate::Elsewhere => self.elsewhere.unwrap_or_else(|| objective.worse_by(0.25)),
         }
     }

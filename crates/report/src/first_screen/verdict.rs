@@ -123,9 +123,11 @@ impl Said<'_> {
         let (tail, e) = verdict.student.tail.filter(|_| !is_told).zip(verdict.student.to_teacher)?;
         let is_better = objective.favours(e.low) && objective.favours(e.high);
         let is_worse = [e.low, e.high].iter().all(|end| *end != objective.neutral() && !objective.favours(*end));
+        // By more than a limit it is said whatever the mean is.
+        let is_far = tail.p99.value > VerdictGates::P99;
         let p99 = p99(&tail.p99);
         match (tail.p99.low > 1.0, tail.p99.high < 1.0) {
-            (true, _) if is_better => Some(format!("Those who wait longest wait longer: its {p99}.")),
+            (true, _) if is_better || is_far => Some(format!("Those who wait longest wait longer: its {p99}.")),
             (_, true) if is_worse => Some(format!("Those who wait longest wait less: its {p99}.")),
             _ => None,
         }
