@@ -2,7 +2,7 @@
 
 use super::{
     ClosedLoop, Estimate, Estimates, Floor, IdleSpell, PairedFigures, PolicyOutcome, Role,
-    interval::bootstrap,
+    interval::{bootstrap, exponential},
     looks::{Looks, held},
     size::by_size,
     tail::{Times, completed, paired_tail},
@@ -240,7 +240,7 @@ pub(super) fn paired_held(
     }
     let e = held(looks, mean(&differences, seed), differences.len());
     Some(match compared {
-        Compared::Ratio => Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp() },
+        Compared::Ratio => exponential(e),
         Compared::Difference => e,
     })
 }

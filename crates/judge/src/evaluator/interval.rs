@@ -19,6 +19,11 @@ pub fn bootstrap(n: usize, seed: u64, statistic: impl Fn(&[u32]) -> f64) -> Esti
     Estimate { value, low, high }
 }
 
+/// A ratio from its logarithm.
+pub(super) fn exponential(e: Estimate) -> Estimate {
+    Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp() }
+}
+
 /// How often each of `n` clusters is drawn, resample by resample: the same for the same seed.
 pub(super) fn draws(n: usize, seed: u64, mut each: impl FnMut(&[u32])) {
     let (mut counts, mut stream) = (vec![0; n], Stream::new(seed, "bootstrap"));

@@ -2,7 +2,7 @@
 
 use super::{
     Estimate,
-    interval::draws,
+    interval::{draws, exponential},
     looks::{Looks, held},
     percentile_interval,
 };
@@ -85,7 +85,7 @@ pub(super) fn by_size(
         OfSize {
             sizes: [here().fold(f64::INFINITY, f64::min), here().fold(f64::NEG_INFINITY, f64::max)],
             jobs: here().count(),
-            time: Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp() },
+            time: exponential(e),
         }
     });
     Some(BySize { label: label.to_owned(), unit: unit.to_owned(), classes: classes.collect() })

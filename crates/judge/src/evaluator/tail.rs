@@ -2,7 +2,7 @@
 
 use super::{
     Estimate,
-    interval::{RESAMPLES, draws},
+    interval::{RESAMPLES, draws, exponential},
     looks::{Looks, held},
     percentile_interval,
 };
@@ -126,10 +126,6 @@ pub(super) fn paired_tail(
 /// Completion times of the jobs of an episode that were completed, ms.
 pub(super) fn completed(run: &EpisodeFigures) -> impl Iterator<Item = f64> {
     run.completion_times_ms.iter().flatten().copied()
-}
-
-fn exponential(e: Estimate) -> Estimate {
-    Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp() }
 }
 
 #[cfg(test)]
