@@ -87,13 +87,13 @@ impl Refit {
         self.levels.iter().zip(choices).map(|(recipe, choices)| recipe.draw(choices, &times)).collect()
     }
 
-    /// Fits again: one model per level. The tables have the student's levels in order.
+    /// Fits the model of a level again, which is given by its place among the student's.
     ///
     /// # Errors
     ///
     /// What a learner objects to.
-    pub fn fit(&self, train: &[LevelTable]) -> Result<Vec<NamedModel>, FitError> {
-        self.levels.iter().zip(train).map(|(recipe, table)| recipe.fit(table)).collect()
+    pub fn fit(&self, level: usize, train: &LevelTable) -> Result<NamedModel, FitError> {
+        self.levels[level].fit(train)
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(refit.levels[0].fit(&drawn(&table, &once)).unwrap(), *student.levels[0].scheduler());
         let [one, same, other] = [(1, 0), (1, 0), (1, 1)].map(|(seed, number)| {
             let weights = refit.draw(&choices, seed, number).unwrap();
-            refit.fit(&[drawn(&table, &weights[0])]).unwrap()
+            refit.fit(0, &drawn(&table, &weights[0])).unwrap()
         });
         assert_eq!(one, same);
         assert_ne!(one, other);
@@ -226,8 +226,8 @@ mod tests {
         let large =
             FitParams { learners: vec![Learner::Linear, Learner::Tree, Learner::Logit], ..FitParams::default() };
         student.provenance.parameters = serde_json::to_value(FitParams { used: "linear".to_owned(), ..large }).unwrap();
-        let models = Refit::of(&student).unwrap().fit(std::slice::from_ref(&table)).unwrap();
-        assert!(matches!(&models[0].model, Model::Tree(tree) if tree.leaves() == 3));
+        let model = Refit::of(&student).unwrap().fit(0, &table).unwrap();
+        assert!(matches!(&model.model, Model::Tree(tree) if tree.leaves() == 3));
     }
 
     #[test]

@@ -50,33 +50,29 @@ pub fn resampled(
     };
     let choices = student.levels.iter().map(|l| train.outlines(&l.level)).collect::<Result<Vec<_>, _>>()?;
     let begin = || caller.watch.step("fitting on other episodes");
-    caller.watch.steps(params.resamples as usize);
+    caller.watch.steps(params.resamples as usize * student.levels.len());
     begin();
     let failed = |number: u32| move |source| PipelineError::Refit { number: number + 1, source };
     let draw = |number: u32| refit.draw(&choices, params.seed, u64::from(number)).map_err(failed(number));
     let drawn = (0..params.resamples).map(draw).collect::<Result<Vec<_>, _>>()?;
-    let rows = student.levels.iter().enumerate().map(|(i, level)| {
-        let of_level: Vec<&[f64]> = drawn.iter().map(|levels| &levels[i][..]).collect();
-        Rows::read(train, &level.level, &of_level, caller)
-    });
-    let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    drop(drawn);
-    let fit = |number: u32| {
-        caller.check()?;
-        let tables: Vec<LevelTable> = rows.iter().map(|rows| rows.drawn(number as usize)).collect();
-        let models = refit.fit(&tables).map_err(failed(number))?;
-        begin();
-        Ok::<_, PipelineError>(models)
-    };
-    let fits = (0..params.resamples).into_par_iter().map(fit).collect::<Result<Vec<Vec<NamedModel>>, _>>()?;
-    caller.watch.done();
     let episodes = episodes(&choices).len();
     let mut found = Vec::new();
+    // One level's rows at a time are in memory.
     for (i, level) in student.levels.iter().enumerate() {
+        let of_level: Vec<&[f64]> = drawn.iter().map(|levels| &levels[i][..]).collect();
+        let rows = Rows::read(train, &level.level, &of_level, caller)?;
+        let fit = |number: u32| {
+            caller.check()?;
+            let model = refit.fit(i, &rows.drawn(number as usize)).map_err(failed(number))?;
+            begin();
+            Ok::<_, PipelineError>(model)
+        };
+        let fits = (0..params.resamples).into_par_iter().map(fit).collect::<Result<Vec<NamedModel>, _>>()?;
+        drop(rows);
         let sample = test.asked_of(student.abstains).sample(&level.level, params.choices, params.seed)?;
-        let of_level: Vec<&NamedModel> = fits.iter().map(|fit| &fit[i]).collect();
-        found.extend(stability(student, level, &sample, &of_level, episodes));
+        found.extend(stability(student, level, &sample, &fits.iter().collect::<Vec<_>>(), episodes));
     }
+    caller.watch.done();
     Ok(found)
 }
 

@@ -45,10 +45,10 @@ impl Trace {
     /// lacks a column.
     pub fn outlines(&self, level: &str) -> Result<Vec<Outline>, TraceError> {
         let mut outlines = Vec::new();
-        let pieces = self.pieces(level)?;
-        for file in self.manifest.files(self.manifest.feature_set.name_of(level)) {
+        let level = &self.manifest.feature_set.levels[self.level_index(level)?].name;
+        for file in self.manifest.files(level) {
             let mut problems = Problems::default();
-            if let Some(mut reader) = pieces.open(file, &COLUMNS, &mut problems) {
+            if let Some(mut reader) = self.open_file(file, &COLUMNS, &mut problems) {
                 while let Some(frame) = reader.next(ROWS, &mut problems) {
                     add(&frame, &self.manifest.kinds, &mut outlines, &mut problems);
                 }

@@ -1,7 +1,7 @@
 //! A level read piece by piece: whole episodes at a time, so that a trace of any length fits into memory.
 
 use super::{
-    columns::FrameReader,
+    columns::{Frame, FrameReader},
     error::{Problems, TraceError},
     level_file,
     manifest::TableFile,
@@ -18,11 +18,26 @@ pub(super) const ROWS: usize = 1 << 17;
 pub struct Pieces<'a> {
     trace: &'a Trace,
     level: usize,
+    frames: Frames<'a>,
+    /// What comes next, decoded while the piece before it was checked.
+    ahead: Option<Decoded<'a>>,
+    last: Option<(u64, u32)>,
+}
+
+/// The files of a level, some rows at a time.
+struct Frames<'a> {
+    trace: &'a Trace,
     /// Files still to be read.
     files: std::vec::IntoIter<&'a TableFile>,
     open: Option<FrameReader<'a>>,
-    last: Option<(u64, u32)>,
     rows: usize,
+}
+
+/// Columns of a file, the rows of the file before them, and what is wrong with them.
+struct Decoded<'a> {
+    frame: Option<Frame<'a>>,
+    rows_before: usize,
+    problems: Problems,
 }
 
 impl Trace {
@@ -40,27 +55,21 @@ impl Trace {
     fn pieces_of(&self, name: &str, rows: usize) -> Result<Pieces<'_>, TraceError> {
         let level = self.level_index(name)?;
         let files = self.manifest.files(&self.manifest.feature_set.levels[level].name).collect::<Vec<_>>().into_iter();
-        Ok(Pieces { trace: self, level, files, open: None, last: None, rows })
+        Ok(self.pieces_in(level, files, rows))
     }
-}
 
-impl<'a> Pieces<'a> {
-    /// An empty table of the level.
-    #[must_use]
-    pub fn empty(&self) -> LevelTable {
-        let manifest = &self.trace.manifest;
-        let table = LevelTable::new(manifest.feature_set.levels[self.level].clone(), manifest.kinds.clone());
-        self.trace.for_reader(self.level, table)
+    fn pieces_in<'a>(&'a self, level: usize, files: std::vec::IntoIter<&'a TableFile>, rows: usize) -> Pieces<'a> {
+        Pieces { trace: self, level, frames: Frames { trace: self, files, open: None, rows }, ahead: None, last: None }
     }
 
     /// Opens a file, to read all columns if none are named, after its hash and number of rows are compared with the manifest's.
-    pub(super) fn open(
+    pub(super) fn open_file<'a>(
         &self,
         file: &'a TableFile,
         columns: &'static [&'static str],
         problems: &mut Problems,
     ) -> Option<FrameReader<'a>> {
-        let path = self.trace.dir.join(&file.path);
+        let path = self.dir.join(&file.path);
         if !file.sha256.is_empty() {
             match sha256_of(&path) {
                 Ok(found) if found == file.sha256 => {}
@@ -83,27 +92,49 @@ impl<'a> Pieces<'a> {
         }
         Some(reader)
     }
+}
+
+impl Pieces<'_> {
+    /// An empty table of the level.
+    #[must_use]
+    pub fn empty(&self) -> LevelTable {
+        let manifest = &self.trace.manifest;
+        let table = LevelTable::new(manifest.feature_set.levels[self.level].clone(), manifest.kinds.clone());
+        self.trace.for_reader(self.level, table)
+    }
 
     /// The next piece; `None` at the end, or with a problem.
     fn read(&mut self, problems: &mut Problems) -> Option<LevelTable> {
+        let now = self.ahead.take().or_else(|| self.frames.next())?;
+        *problems = now.problems;
+        let frame = now.frame?;
+        let (manifest, frames) = (&self.trace.manifest, &mut self.frames);
+        let context = Context { rows_before: now.rows_before, ..context(manifest, self.level, self.last) };
+        let (table, ahead) = rayon::join(|| level_file::read(&frame, &context, problems), || frames.next());
+        self.ahead = ahead;
+        let table = table?;
+        self.last = table.choices.last().map(|c| (c.id, c.step)).or(self.last);
+        Some(self.trace.for_reader(self.level, table))
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Decoded<'a>;
+
+    /// The next rows, some whole episodes, or what is wrong with them; `None` at the end.
+    fn next(&mut self) -> Option<Decoded<'a>> {
+        let mut problems = Problems::default();
         loop {
             if self.open.is_none() {
                 let file = self.files.next()?;
-                self.open = Some(self.open(file, &[], problems)?);
+                self.open = self.trace.open_file(file, &[], &mut problems);
             }
-            let reader = self.open.as_mut()?;
-            let rows_before = reader.done();
-            let Some(frame) = reader.next(self.rows, problems) else {
-                self.open = None;
-                if problems.count > 0 {
-                    return None;
-                }
-                continue;
-            };
-            let context = Context { rows_before, ..context(&self.trace.manifest, self.level, self.last) };
-            let table = level_file::read(&frame, &context, problems)?;
-            self.last = table.choices.last().map(|c| (c.id, c.step)).or(self.last);
-            return Some(self.trace.for_reader(self.level, table));
+            let rows_before = self.open.as_ref().map_or(0, FrameReader::done);
+            let frame = self.open.as_mut().and_then(|reader| reader.next(self.rows, &mut problems));
+            if frame.is_some() || problems.count > 0 {
+                return Some(Decoded { frame, rows_before, problems });
+            }
+            self.open = None;
         }
     }
 }
@@ -117,8 +148,9 @@ impl Iterator for Pieces<'_> {
         match problems.into_result(&self.trace.dir) {
             Err(error) => {
                 // Nothing more can be told of what comes after.
-                self.files = Vec::new().into_iter();
-                self.open = None;
+                self.frames.files = Vec::new().into_iter();
+                self.frames.open = None;
+                self.ahead = None;
                 Some(Err(error))
             }
             Ok(()) => piece.map(Ok),
@@ -144,7 +176,7 @@ impl Trace {
         let first = match pieces.next() {
             Some(first) => first,
             // Without levels there are no pieces.
-            None => Pieces { trace: self, level: 0, files: Vec::new().into_iter(), open: None, last: None, rows: ROWS },
+            None => self.pieces_in(0, Vec::new().into_iter(), ROWS),
         };
         let others = pieces.map(|p| {
             let empty = p.empty();
