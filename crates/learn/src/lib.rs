@@ -37,6 +37,7 @@ mod linear;
 mod loops;
 mod params;
 mod refit;
+mod rows;
 mod selection;
 mod spline;
 mod target;

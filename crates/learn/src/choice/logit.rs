@@ -14,7 +14,10 @@ use super::{
     design::{BLOCK, Design},
     objective::{bend, loss},
 };
-use crate::cholesky;
+use crate::{
+    cholesky,
+    rows::{add_scaled, extend_with_dots},
+};
 use linfa::ParamGuard;
 use rayon::prelude::*;
 use sched_distill_core::model::{Additive, Factor, Shape, Term};
@@ -320,27 +323,21 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
             }
         };
         scores.clear();
-        scores.extend((0..n).map(|i| z[i * k..(i + 1) * k].iter().zip(beta).map(|(z, b)| z * b).sum::<f64>()));
+        extend_with_dots(scores, z, beta, n);
         slope.resize(n, 0.0);
         sums.value += weight * loss(choice.probability, scores, slope);
         let gradient = match order {
             Order::Clusters => sums.clusters.entry(self.data.cluster[c]).or_insert_with(|| vec![0.0; k]),
             Order::Slope | Order::Curvature => &mut sums.gradient,
         };
-        for (row, slope) in z.chunks_exact(k.max(1)).zip(&*slope) {
-            let pull = weight * slope;
-            gradient.iter_mut().zip(row).for_each(|(g, z)| *g += pull * z);
-        }
+        add_scaled(gradient, z, k, |row| weight * slope[row]);
         if order != Order::Curvature {
             return;
         }
         bent.resize(n * k, 0.0);
         bend(choice.probability, slope, z, bent);
-        for (row, bent) in z.chunks_exact(k.max(1)).zip(bent.chunks_exact(k.max(1))) {
-            for (a, za) in row.iter().enumerate() {
-                let bend = weight * za;
-                sums.hessian[a * k..=a * k + a].iter_mut().zip(bent).for_each(|(h, b)| *h += bend * b);
-            }
+        for a in 0..k {
+            add_scaled(&mut sums.hessian[a * k..=a * k + a], bent, k, |row| weight * z[row * k + a]);
         }
     }
 

@@ -19,8 +19,8 @@ pub(super) struct Most<'a> {
 impl<'a> Most<'a> {
     fn new(asked: Asked<'a>) -> Self {
         let most = |of: fn(&snapshot::Candidate) -> f64| asked.all.candidates().iter().map(of).fold(f64::MIN, f64::max);
-        let (saved_ms, single_ms) = (most(|c| c.best().saved_ms), most(snapshot::Candidate::saved_by_one_ms));
-        Self { asked, saved_ms, single_ms, speedup: most(|c| c.best().speedup) }
+        let (saved_ms, single_ms) = (most(|c| c.best.saved_ms), most(|c| c.saved_by_one_ms));
+        Self { asked, saved_ms, single_ms, speedup: most(|c| c.best.speedup) }
     }
 }
 
@@ -178,7 +178,7 @@ impl Extractor {
         let asked = Asked { seen: *seen, all: &self.snapshot };
         let candidates = asked.all.candidates().iter().map(|of| {
             let job = seen.job(of.job);
-            Candidate { job, of, best: of.best(), single_ms: of.saved_by_one_ms(), model: &job.job_type().name }
+            Candidate { job, of, best: of.best, single_ms: of.saved_by_one_ms, model: &job.job_type().name }
         });
         self.job.write(&Most::new(asked), candidates, false, out)
     }

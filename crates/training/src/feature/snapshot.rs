@@ -46,6 +46,10 @@ pub struct Candidate {
     pub(super) fair_order: u32,
     /// What each would do.
     pub(super) gains: [Gain; 3],
+    /// The best that any of those which it may have would do.
+    pub(super) best: Gain,
+    /// Time that the better of a worker and a server would save it, ms; 0 if it can get neither.
+    pub(super) saved_by_one_ms: f64,
     /// Time that it would still need with the tasks it has, ms.
     pub(super) left_ms: f64,
 }
@@ -61,15 +65,12 @@ impl Candidate {
         self.gains[task as usize]
     }
 
-    /// Time that the better of a worker and a server would save it, ms; 0 if it can get neither.
-    pub(super) fn saved_by_one_ms(&self) -> f64 {
+    /// With what the best of its tasks would do: asked for by every candidate's row.
+    fn with_best(mut self) -> Self {
+        self.best = self.tasks().map(|task| self.gain(task)).fold(Gain::NOTHING, Gain::max);
         let saved = self.tasks().filter(|&task| task != Task::Both).map(|task| self.gain(task).saved_ms);
-        saved.reduce(f64::max).unwrap_or(0.0)
-    }
-
-    /// The best that any of its tasks would do.
-    pub(super) fn best(&self) -> Gain {
-        self.tasks().map(|task| self.gain(task)).fold(Gain::NOTHING, Gain::max)
+        self.saved_by_one_ms = saved.reduce(f64::max).unwrap_or(0.0);
+        self
     }
 }
 
@@ -138,7 +139,7 @@ impl Snapshot {
             }
             if legal.contains(&true) {
                 candidate.idle_order = if idle { before } else { u32::MAX };
-                self.candidates.push(candidate);
+                self.candidates.push(candidate.with_best());
             }
         }
         self.order.clear();
@@ -161,7 +162,7 @@ impl Snapshot {
     /// The best that any task would do, and the most time that a worker or a server alone would save, ms; 0 if no job could get
     /// anything.
     pub(super) fn best(&self) -> (Gain, f64) {
-        let of = |c: &Candidate| (c.best(), c.saved_by_one_ms());
+        let of = |c: &Candidate| (c.best, c.saved_by_one_ms);
         let best = self.candidates.iter().map(of).reduce(|(a, one), (b, other)| (a.max(b), one.max(other)));
         best.unwrap_or_default()
     }
@@ -187,7 +188,8 @@ fn candidate(seen: &View<'_>, job: &JobView<'_>, place: usize, legal: [bool; 3])
         }
     };
     let gains = Task::ALL.map(gain);
-    Candidate { job: job.id(), place, legal, idle_order: 0, fair_order: 0, gains, left_ms }
+    let best = Gain::NOTHING;
+    Candidate { job: job.id(), place, legal, idle_order: 0, fair_order: 0, gains, best, saved_by_one_ms: 0.0, left_ms }
 }
 
 /// Time that a job needs still at some speed, ms; at most [`LONGEST_MS`].

@@ -37,7 +37,7 @@ impl<'a> Chosen<'a> {
     fn new(asked: Asked<'a>, of: &'a snapshot::Candidate) -> Self {
         let job = asked.seen.job(of.job);
         let (workers, servers) = (job.workers(), job.servers());
-        Self { asked, job, of, workers, servers, best: of.best(), model: &job.job_type().name }
+        Self { asked, job, of, workers, servers, best: of.best, model: &job.job_type().name }
     }
 
     fn candidate(&self, task: Task) -> Candidate {
