@@ -164,7 +164,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     demo.lap("augment_s");
 
     output.note("measuring");
-    let found = demo.evaluate(&student, beside.clone(), [&train, &test], output)?;
+    let found = demo.evaluate(&student, beside.clone(), [&validation, &test], output)?;
     write_json(&dir.join("evaluation.json"), &found.evaluation)?;
     write_json(&dir.join("schedules.json"), &found.schedules)?;
     write_json(&dir.join("latency.json"), &found.latency)?;
@@ -317,7 +317,7 @@ impl Demo<'_> {
         &self,
         student: &Student,
         beside: Option<(Role, Student)>,
-        [train, test]: [&Trace; 2],
+        [validation, test]: [&Trace; 2],
         output: &Output,
     ) -> Result<Evaluated> {
         let best = best_heuristic(
@@ -345,7 +345,7 @@ impl Demo<'_> {
         };
         let params = EvaluateParams {
             trace: Some(test),
-            selection: Some(train),
+            selection: Some(validation),
             regions: Some(8),
             closed_loop: Some(closed_loop),
             seed: self.common.seed,

@@ -7,6 +7,7 @@ use super::{
     known_rules,
     measure::{check_features, values_of},
     regime_of,
+    tables::each_level,
 };
 use rayon::prelude::*;
 use sched_distill_core::{
@@ -81,34 +82,37 @@ pub fn explain(
     let (manifest, seed) = (&trace.manifest, params.seed);
     let known = known_rules(trace, params.scenario, params.rules)?;
     caller.watch.steps(student.levels.len());
-    let mut regimes = None;
-    let (mut levels, mut decision_levels, mut choices) = (Vec::new(), Vec::new(), Vec::new());
-    let mut to_try = Vec::new();
-    for (i, level) in student.levels.iter().enumerate() {
+    let of_level = |level: &LevelModels| {
         caller.check()?;
         caller.watch.step(&format!("explaining level {}", level.level));
         let sample = trace.sample(&level.level, params.choices, seed)?;
-        // Without heuristics there is nothing to divide.
-        if i == 0 && !known.is_empty() {
-            regimes = terciles(&sample.table, regime_of(params.regime, params.scenario), caller);
-        }
-        let scorer = Scorer::student(student, level, Role::Student);
         let rules: Vec<&KnownRule> = known.iter().filter(|k| k.rule.level == level.level).collect();
         let named: Vec<_> = rules.iter().map(|k| (&k.rule, &k.model, k.meaning.as_str())).collect();
         let exceptions = exceptions(&sample, &named, seed)?;
+        // Levels below the first have other choices, whose decisions need not be in the sample. Without heuristics there is nothing to
+        // divide.
+        let is_first = student.levels.first().is_some_and(|first| first.level == level.level);
+        let regimes = match is_first && !known.is_empty() {
+            true => terciles(&sample.table, regime_of(params.regime, params.scenario), caller),
+            false => None,
+        };
+        let scorer = Scorer::student(student, level, Role::Student);
         let rules: Vec<_> = rules.iter().map(|k| (k.scorer(&sample.table.spec), k.meaning.as_str())).collect();
-        // Levels below the first have other choices, whose decisions need not be in the sample.
-        let of_level = regimes.as_ref().filter(|_| i == 0);
-        let likeness = likeness(&sample, &scorer, &rules, of_level, seed);
+        let likeness = likeness(&sample, &scorer, &rules, regimes.as_ref(), seed);
         let values = values_of(params.scenario, &sample.table.spec);
         let explained = explain_level(student, level, (&sample, &values), likeness, seed)?;
-        levels.extend(explained.map(|level| LevelExplanation { exceptions, ..level }));
         let most = params.decisions / student.levels.len();
-        let (of_level, explained) = some_decisions(student, level, (&sample, &values), (most, seed))?;
+        let (of_level, choices) = some_decisions(student, level, (&sample, &values), (most, seed))?;
+        let shown = choices.iter().map(|c| c.choice).collect();
+        let to_try = what_if(student, level, &sample, &shown, seed);
+        Ok((explained.map(|level| LevelExplanation { exceptions, ..level }), (of_level, choices), to_try))
+    };
+    let (mut levels, mut decision_levels, mut choices, mut to_try) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (explained, (of_level, explained_choices), what_if) in each_level(&student.levels, of_level)? {
+        levels.extend(explained);
         decision_levels.push(of_level);
-        let shown = explained.iter().map(|c| c.choice).collect();
-        to_try.push(what_if(student, level, &sample, &shown, seed));
-        choices.extend(explained);
+        choices.extend(explained_choices);
+        to_try.push(what_if);
     }
     make_fit(&mut to_try, Room::default(), seed);
     caller.watch.done();

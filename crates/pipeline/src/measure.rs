@@ -1,9 +1,9 @@
 //! How faithful a student is on a trace.
 
-use super::{Caller, KnownRule, PipelineError, known_rules};
+use super::{Caller, KnownRule, PipelineError, known_rules, tables::each_level};
 use sched_distill_core::{
     level::{LevelSpec, Values},
-    model::Student,
+    model::{LevelModels, Student},
     scenario::ScenarioInfo,
 };
 use sched_distill_judge::evaluator::{
@@ -108,8 +108,7 @@ fn scorers(
     selection: Option<&Trace>,
     seed: u64,
 ) -> Result<Vec<Vec<Scorer>>, PipelineError> {
-    let mut all = Vec::new();
-    for level in &student.levels {
+    let of_level = |level: &LevelModels| {
         let mut of_level: Vec<Scorer> = level
             .models
             .iter()
@@ -126,9 +125,9 @@ fn scorers(
             of_level.extend(known.iter().filter(|k| k.rule.level == level.level).map(|k| k.scorer(spec)));
         }
         of_level.push(Scorer::random());
-        all.push(of_level);
-    }
-    Ok(all)
+        Ok(of_level)
+    };
+    each_level(&student.levels, of_level)
 }
 
 /// What schedules at each level.

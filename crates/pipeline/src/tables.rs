@@ -1,7 +1,8 @@
 //! What is learned from and what is chosen on.
 
 use super::{Caller, PipelineError};
-use sched_distill_core::model::Provenance;
+use rayon::prelude::*;
+use sched_distill_core::{level::LevelSpec, model::Provenance};
 use sched_distill_learn::{Draw, FitParams, is_usable};
 use sched_distill_trace::{Choice, LevelTable, Outline, Trace, TraceError, hash_of};
 
@@ -128,8 +129,7 @@ pub fn tables(
     caller.watch.note(&format!("fitting {} levels on {}", set.levels.len(), dirs.join(", ")));
     let manifest = &trace.manifest;
     let first_held_out = manifest.first_episode + manifest.episodes - manifest.episodes.div_ceil(5);
-    let (mut train, mut held) = (Vec::new(), Vec::new());
-    for level in &set.levels {
+    let of_level = |level: &LevelSpec| {
         let name = level.name.as_str();
         // Beside a trace to choose on, all of this one is to learn from.
         let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
@@ -137,14 +137,21 @@ pub fn tables(
         if let Some(params) = learning {
             params.hide_distrusted(&mut table);
         }
-        train.push(table);
         let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
         let limited = learning.is_some_and(|params| params.max_choices.is_some());
-        let columns = set.level(name).map_or(1, |level| level.features.len().max(1));
-        let most = if limited { NUMBERS_TO_CHOOSE_ON / columns } else { usize::MAX };
-        held.push(to_choose_on(held_out, name, (from, most), caller)?);
-    }
+        let most = if limited { NUMBERS_TO_CHOOSE_ON / level.features.len().max(1) } else { usize::MAX };
+        Ok((table, to_choose_on(held_out, name, (from, most), caller)?))
+    };
+    let (train, held) = each_level(&set.levels, of_level)?.into_iter().unzip();
     Ok([train, held])
+}
+
+/// What is found of each level, in order. Levels are read side by side, and the first one that cannot be is the one whose error is told.
+pub(super) fn each_level<L: Sync, T: Send>(
+    levels: &[L],
+    found: impl Fn(&L) -> Result<T, PipelineError> + Sync + Send,
+) -> Result<Vec<T>, PipelineError> {
+    levels.par_iter().map(found).collect::<Vec<_>>().into_iter().collect()
 }
 
 /// Rows of a level up to which choices are drawn from all of them in memory: reading them twice would take longer.

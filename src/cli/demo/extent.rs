@@ -5,7 +5,7 @@ use crate::{evaluator::Stopping, pipeline::FitPlan, trace::Trace};
 use anyhow::Result;
 
 /// Decisions that a search for a better schedule takes at most: where an episode has thousands, it takes fewer episodes.
-const DECISIONS_SEARCHED: u64 = 5_000_000;
+const DECISIONS_SEARCHED: u64 = 4_000_000;
 
 /// Decisions that a student takes at most when it schedules to be chosen, but in 12 episodes at least.
 const DECISIONS_CHOOSING: usize = 70_000;
