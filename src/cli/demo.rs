@@ -34,7 +34,7 @@ use crate::{
 use anyhow::{Context, Result};
 use choose::Chosen;
 use clap::Args;
-use extent::{Extent, affordable_choices, affordable_choosing, affordable_search};
+use extent::{Extent, affordable_choices, affordable_choosing, affordable_episodes, affordable_search};
 use needs::Needs;
 use serde_json::json;
 use std::{
@@ -64,6 +64,8 @@ pub(super) struct DemoArgs {
     #[arg(short, long, default_value = "builtin", value_name = "WORKLOAD", help_heading = "Input")]
     workload: String,
     /// Episodes to learn from [default: 40; 16 with --fast]
+    ///
+    /// By default fewer, down to 16, where so many hold more than 100,000 decisions.
     ///
     /// A third as many more are recorded to choose on, and a quarter as many to measure and explain. In half as many others a
     /// first student decides and the teacher says what it would have done.
@@ -132,14 +134,7 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     let called = words.network(demo.teacher).map_or(String::new(), |network| format!(" ({})", network.noun));
     output.text(format!("teacher {}{called}, workload {}", demo.teacher, args.workload))?;
 
-    let episodes = demo.extent.episodes;
-    let train = demo.record(Split::Train.name(), (Split::Train, 0, episodes), None, output)?;
-    demo.extent.choices = affordable_choices(&train, demo.extent.choices)?;
-    demo.extent.choosing = affordable_choosing(&train, demo.extent.choosing)?;
-    let by_teacher = |split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
-    let few = demo.few_episodes(&train)?;
-    let validation = by_teacher(Split::Validation, episodes.div_ceil(3).min(few))?;
-    let test = by_teacher(Split::Test, episodes.div_ceil(4).max(2).min(few))?;
+    let [train, validation, test] = demo.record_all(output)?;
     demo.lap("record_s");
     Needs::of([&train, &validation, &test], &demo.extent)?.note().into_iter().for_each(|note| output.note(note));
 
@@ -216,6 +211,31 @@ impl Demo<'_> {
     fn lap(&mut self, what: &str) {
         let before: f64 = self.timings.values().filter_map(serde_json::Value::as_f64).sum();
         self.timings.insert(what.to_owned(), json!(self.start.elapsed().as_secs_f64() - before));
+    }
+
+    /// Records what is learnt from, chosen on and measured on.
+    fn record_all(&mut self, output: &Output) -> Result<[Trace; 3]> {
+        let by_teacher =
+            |demo: &Self, split: Split, episodes| demo.record(split.name(), (split, 0, episodes), None, output);
+        let measured = self.extent.episodes.div_ceil(4).max(2);
+        let mut test = None;
+        if self.args.max_choices.is_none() {
+            let recorded = by_teacher(self, Split::Test, measured)?;
+            // How long an episode is tells how many there are to learn from, unless that was said.
+            if self.args.episodes.is_none() {
+                self.extent.episodes = affordable_episodes(&recorded, self.extent.episodes)?;
+                self.extent.own = self.extent.own.min(self.extent.episodes.div_ceil(2));
+            }
+            test = Some(recorded);
+        }
+        let episodes = self.extent.episodes;
+        let train = by_teacher(self, Split::Train, episodes)?;
+        self.extent.choices = affordable_choices(&train, self.extent.choices)?;
+        self.extent.choosing = affordable_choosing(&train, self.extent.choosing)?;
+        let few = self.few_episodes(&train)?;
+        let validation = by_teacher(self, Split::Validation, episodes.div_ceil(3).min(few))?;
+        let test = test.map_or_else(|| by_teacher(self, Split::Test, measured.min(few)), Ok)?;
+        Ok([train, validation, test])
     }
 
     /// Records episodes of the teacher, or of a student beside which the teacher labels.
@@ -380,10 +400,11 @@ impl Demo<'_> {
 
     fn run_info<'a>(&self, traces: impl Iterator<Item = &'a Trace>) -> Result<RunInfo> {
         let Self { args, scenario, teacher, common, .. } = self;
-        let episodes = self.extent.episodes.to_string();
+        let episodes = args.episodes.map(|episodes| episodes.to_string());
         let (seed, output) = (common.seed.to_string(), args.output.display().to_string());
         let words = ["demo", "--scenario", scenario.info().name, "--teacher", teacher, "--workload", &args.workload];
-        let words = words.into_iter().chain(["--episodes", &episodes]).chain(args.fast.then_some("--fast"));
+        let words = words.into_iter().chain(episodes.iter().flat_map(|episodes| ["--episodes", episodes]));
+        let words = words.chain(args.fast.then_some("--fast"));
         let most = args.max_choices.map(|most| most.to_string());
         let words = words.chain(most.iter().flat_map(|most| ["--max-choices", most]));
         let words = words.chain(args.teacher_name.iter().flat_map(|name| ["--teacher-name", name]));

@@ -5,10 +5,14 @@ use crate::{evaluator::Stopping, pipeline::FitPlan, trace::Trace};
 use anyhow::Result;
 
 /// Decisions that a search for a better schedule takes at most: where an episode has thousands, it takes fewer episodes.
-const DECISIONS_SEARCHED: u64 = 4_000_000;
+const DECISIONS_SEARCHED: u64 = 5_000_000;
 
 /// Decisions that a student takes at most when it schedules to be chosen, but in 12 episodes at least.
 const DECISIONS_CHOOSING: usize = 70_000;
+
+/// Decisions that are recorded to learn from at most, but in 16 episodes at least: where episodes are long, fewer of them hold more choices
+/// than are learnt from.
+const DECISIONS_RECORDED: usize = 100_000;
 
 /// How much of everything there is.
 pub(super) struct Extent {
@@ -75,6 +79,18 @@ impl Extent {
 /// Numbers in the rows of a level that are learnt from at most: time and memory go by these more than by choices.
 const NUMBERS: usize = 13_000_000;
 
+/// Episodes that may be recorded to learn from, of those that should, by what episodes of the same workload are like.
+pub(super) fn affordable_episodes(like: &Trace, episodes: u32) -> Result<u32> {
+    let affordable = u32::try_from(DECISIONS_RECORDED / decisions_per_episode(like)?).unwrap_or(u32::MAX);
+    Ok(episodes.min(affordable.max(16)))
+}
+
+/// Decisions of an episode on average, 1 at least.
+fn decisions_per_episode(trace: &Trace) -> Result<usize> {
+    let Some(first) = trace.manifest.feature_set.levels.first() else { return Ok(1) };
+    Ok((trace.outlines(&first.name)?.len() / trace.manifest.episodes.max(1) as usize).max(1))
+}
+
 /// Choices that may be learnt from per level, of those that should: fewer where choices have many candidates with many features.
 pub(super) fn affordable_choices(train: &Trace, choices: usize) -> Result<usize> {
     let mut affordable = choices;
@@ -90,15 +106,11 @@ pub(super) fn affordable_choices(train: &Trace, choices: usize) -> Result<usize>
 
 /// Episodes in which students may schedule to be chosen, of those that they should.
 pub(super) fn affordable_choosing(train: &Trace, episodes: u32) -> Result<u32> {
-    let Some(first) = train.manifest.feature_set.levels.first() else { return Ok(episodes) };
-    let each = train.outlines(&first.name)?.len() / train.manifest.episodes.max(1) as usize;
-    let affordable = u32::try_from(DECISIONS_CHOOSING / each.max(1)).unwrap_or(u32::MAX);
+    let affordable = u32::try_from(DECISIONS_CHOOSING / decisions_per_episode(train)?).unwrap_or(u32::MAX);
     Ok(episodes.min(affordable.max(12)))
 }
 
 /// Episodes that a search may take, of those that it should.
 pub(super) fn affordable_search(train: &Trace, episodes: u64) -> Result<u64> {
-    let Some(first) = train.manifest.feature_set.levels.first() else { return Ok(episodes) };
-    let each = train.outlines(&first.name)?.len() as u64 / u64::from(train.manifest.episodes.max(1));
-    Ok(episodes.min(DECISIONS_SEARCHED / each.max(1)).max(1))
+    Ok(episodes.min(DECISIONS_SEARCHED / decisions_per_episode(train)? as u64).max(1))
 }

@@ -1,7 +1,10 @@
 //! Sums of terms laid out for speed.
 
-use super::{Additive, Factor, ScoreCandidates, Shape, Term, additive::side_by_side};
-use std::sync::LazyLock;
+use super::{
+    Additive, Factor, ScoreCandidates, Shape, Term,
+    additive::{LANES, side_by_side},
+};
+use std::{array::from_fn, sync::LazyLock};
 
 /// An [`Additive`] compiled for scoring: the same scores, of linear ones in a third of the time. Its terms lie in one piece of memory,
 /// and those that are features as they are need no look at shapes. Nothing is allocated per call.
@@ -12,7 +15,14 @@ pub struct CompiledAdditive {
     features: Vec<(u32, f64)>,
     /// Those from there on: coefficient and factors.
     others: Vec<(f64, CompiledFactor, Option<CompiledFactor>)>,
+    /// Columns whose logarithms are asked for more than once, up to [`MOST_LOGS`].
+    logs: Vec<usize>,
 }
+
+/// Logarithms that are kept while the terms of a row are added up.
+const MOST_LOGS: usize = 8;
+
+type Logs = [[f64; LANES]; MOST_LOGS];
 
 /// A [`Factor`] whose threshold is 0 where it has none.
 #[derive(Clone, Copy, Debug)]
@@ -20,36 +30,60 @@ struct CompiledFactor {
     column: usize,
     shape: Shape,
     threshold: f32,
+    /// Where its logarithm is, if it is kept.
+    log: Option<usize>,
 }
 
 /// ln(1 + x) of small whole numbers, which ranks, counts and flags are.
-static LN_1P: LazyLock<[f64; 256]> = LazyLock::new(|| std::array::from_fn(|x| (x as f64).ln_1p()));
+static LN_1P: LazyLock<[f64; 256]> = LazyLock::new(|| from_fn(|x| (x as f64).ln_1p()));
+
+/// ln(1 + x) of the first `count` of these rows.
+#[inline(always)]
+fn logarithms(rows: &[&[f32]; LANES], column: usize, count: usize) -> [f64; LANES] {
+    let small = &*LN_1P;
+    let x = rows.map(|row| row[column]);
+    from_fn(|lane| match x[lane] as u8 {
+        whole if f32::from(whole) == x[lane] => small[usize::from(whole)],
+        _ if lane < count => f64::from(x[lane]).max(0.0).ln_1p(),
+        _ => 0.0,
+    })
+}
 
 impl CompiledFactor {
-    fn new(factor: &Factor) -> Self {
+    fn new(factor: &Factor, logs: &[usize]) -> Self {
         let &Factor { feature, shape, threshold } = factor;
-        Self { column: feature as usize, shape, threshold: threshold.unwrap_or(0.0) }
+        let column = feature as usize;
+        let log = if shape == Shape::Log { logs.iter().position(|&kept| kept == column) } else { None };
+        Self { column, shape, threshold: threshold.unwrap_or(0.0), log }
     }
 
     /// [`Factor::of`] for the first `count` of these rows; one shape for all of them.
     // A call for every factor would take as long as what it works out.
     #[inline(always)]
-    fn of<const N: usize>(self, rows: &[&[f32]; N], count: usize) -> [f64; N] {
+    fn of(self, rows: &[&[f32]; LANES], count: usize, logs: &Logs) -> [f64; LANES] {
         let x = rows.map(|row| row[self.column]);
         match self.shape {
             Shape::Linear => x.map(f64::from),
-            Shape::Log => {
-                let small = &*LN_1P;
-                std::array::from_fn(|lane| match x[lane] as u8 {
-                    whole if f32::from(whole) == x[lane] => small[usize::from(whole)],
-                    _ if lane < count => f64::from(x[lane]).max(0.0).ln_1p(),
-                    _ => 0.0,
-                })
-            }
+            Shape::Log => self.log.map_or_else(|| logarithms(rows, self.column, count), |place| logs[place]),
             Shape::Above => x.map(|x| f64::from(u8::from(x > self.threshold))),
             Shape::Excess => x.map(|x| (f64::from(x) - f64::from(self.threshold)).max(0.0)),
         }
     }
+}
+
+/// Columns whose logarithms are in more than one factor.
+fn shared_logs(terms: &[Term]) -> Vec<usize> {
+    let factors = terms.iter().flat_map(|term| &term.factors).filter(|factor| factor.shape == Shape::Log);
+    let (mut once, mut shared) = (Vec::new(), Vec::new());
+    for column in factors.map(|factor| factor.feature as usize) {
+        if !once.contains(&column) {
+            once.push(column);
+        } else if !shared.contains(&column) {
+            shared.push(column);
+        }
+    }
+    shared.truncate(MOST_LOGS);
+    shared
 }
 
 impl CompiledAdditive {
@@ -58,11 +92,13 @@ impl CompiledAdditive {
     pub fn new(additive: &Additive) -> Self {
         let feature = |t: &Term| t.feature().map(|feature| (feature, t.coefficient));
         let features: Vec<(u32, f64)> = additive.terms.iter().map_while(feature).collect();
+        let logs = shared_logs(&additive.terms);
         let others = additive.terms[features.len()..].iter().filter_map(|t| {
             let (first, more) = t.factors.split_first()?;
-            Some((t.coefficient, CompiledFactor::new(first), more.first().map(CompiledFactor::new)))
+            let compiled = |factor: &Factor| CompiledFactor::new(factor, &logs);
+            Some((t.coefficient, compiled(first), more.first().map(compiled)))
         });
-        Self { intercept: additive.intercept, others: others.collect(), features }
+        Self { intercept: additive.intercept, others: others.collect(), features, logs }
     }
 }
 
@@ -72,10 +108,14 @@ impl ScoreCandidates for CompiledAdditive {
             for &(column, c) in &self.features {
                 sums.iter_mut().zip(rows).for_each(|(sum, row)| *sum += c * f64::from(row[column as usize]));
             }
+            let mut logs = [[0.0; LANES]; MOST_LOGS];
+            for (log, &column) in logs.iter_mut().zip(&self.logs) {
+                *log = logarithms(rows, column, count);
+            }
             for (c, first, second) in &self.others {
-                let mut product = first.of(rows, count);
+                let mut product = first.of(rows, count, &logs);
                 if let Some(second) = second {
-                    product.iter_mut().zip(second.of(rows, count)).for_each(|(first, second)| *first *= second);
+                    product.iter_mut().zip(second.of(rows, count, &logs)).for_each(|(first, second)| *first *= second);
                 }
                 sums.iter_mut().zip(product).for_each(|(sum, product)| *sum += c * product);
             }

@@ -13,6 +13,9 @@ const FINALISTS: usize = 48;
 /// on the number of threads.
 const BLOCK: usize = 256;
 
+/// Parents whose multiples are rated together.
+const LANES: usize = 4;
+
 /// Rows that stay in the cache beside the sums of their products.
 const FEW: usize = 16;
 
@@ -78,27 +81,35 @@ pub(super) fn best_terms(
 
 /// The terms that look best on sums over bins.
 fn finalists(searched: &Searched<'_>, params: &SplineParams, now: &Candidate, at: &Rows) -> Vec<Factors> {
-    let (bins, bounds, rows) = (&searched.bins, searched.data.bounds, searched.rows());
+    let bins = &searched.bins;
     let mut parents: Vec<Option<Factor>> = vec![None];
     if params.products {
         for term in now.terms.iter().filter(|t| t.len() == 1) {
             parents.push(Some(term[0]));
         }
     }
-    let of_parent = |&parent: &Option<Factor>| {
-        let times = |row: usize| parent.map_or(1.0, |f| f.of(searched.columns[f.feature as usize * rows + row]));
-        let parent_rows = ParentRows::new(bounds, at, times);
-        let columns = bins.columns.iter().filter(|c| parent.is_none_or(|p| p.feature != c.feature));
-        let rate = |column| rate(column, bounds, &parent_rows, params.ridge);
-        // Of each feature the best smooth factor and the best one with a threshold: neighbouring thresholds rate alike and would
-        // leave no place for others.
-        let best = |column| {
-            let (kinked, smooth): (Vec<_>, Vec<_>) = rate(column).into_iter().partition(|(_, f)| f.threshold.is_some());
-            [smooth, kinked].into_iter().filter_map(|list| list.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)))
+    let of_parents = |parents: &[Option<Factor>]| {
+        // Some at a time in the lanes of the processor's vectors.
+        let rated = match *parents {
+            [a, b, c, d] => rate_all(searched, at, [a, b, c, d], params.ridge),
+            [a, b, c] => rate_all(searched, at, [a, b, c], params.ridge),
+            [a, b] => rate_all(searched, at, [a, b], params.ridge),
+            _ => rate_all(searched, at, [parents[0]], params.ridge),
         };
-        columns.flat_map(best).map(|(gain, factor)| (gain, parent, factor)).collect::<Vec<_>>()
+        let of_parent = |(&parent, of_columns): (&Option<Factor>, Vec<Vec<(f64, Factor)>>)| {
+            let columns = bins.columns.iter().zip(of_columns);
+            let others = columns.filter(|(c, _)| parent.is_none_or(|p| p.feature != c.feature)).map(|(_, rated)| rated);
+            // Of each feature the best smooth factor and the best one with a threshold: neighbouring thresholds rate alike and would
+            // leave no place for others.
+            let best = |rated: Vec<(f64, Factor)>| {
+                let (kinked, smooth): (Vec<_>, Vec<_>) = rated.into_iter().partition(|(_, f)| f.threshold.is_some());
+                [smooth, kinked].into_iter().filter_map(|list| list.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)))
+            };
+            others.flat_map(best).map(|(gain, factor)| (gain, parent, factor)).collect::<Vec<_>>()
+        };
+        parents.iter().zip(rated).flat_map(of_parent).collect::<Vec<_>>()
     };
-    let mut rated: Vec<(f64, Option<Factor>, Factor)> = parents.par_iter().flat_map_iter(of_parent).collect();
+    let mut rated: Vec<(f64, Option<Factor>, Factor)> = parents.par_chunks(LANES).flat_map_iter(of_parents).collect();
     // A stable sort: of equals the first comes first.
     rated.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut found: Vec<Factors> = Vec::new();
@@ -116,98 +127,153 @@ fn finalists(searched: &Searched<'_>, params: &SplineParams, now: &Candidate, at
     found
 }
 
-/// The rows' slopes and curvatures, for terms that are multiples of a parent.
-pub(super) struct ParentRows {
-    /// By row: slope · p, curvature · p and curvature · p², p being the parent's value.
-    rows: Vec<[f64; 3]>,
-    /// By choice: the curvature of all its rows; 0 where the parent is.
-    whole: Vec<f64>,
+/// The factors of every feature, rated as multiples of each of some parents: parent by parent and, of each, feature by feature.
+fn rate_all<const N: usize>(
+    searched: &Searched<'_>,
+    at: &Rows,
+    parents: [Option<Factor>; N],
+    ridge: f64,
+) -> Vec<Vec<Vec<(f64, Factor)>>> {
+    let (bounds, rows) = (searched.data.bounds, searched.rows());
+    let value = |parent: Option<Factor>, row: usize| {
+        parent.map_or(1.0, |f| f.of(searched.columns[f.feature as usize * rows + row]))
+    };
+    let parent_rows = ParentRows::new(bounds, at, |row| parents.map(|parent| value(parent, row)));
+    let columns = searched.bins.columns.par_iter();
+    let of_columns: Vec<[Vec<_>; N]> = columns.map(|column| rate(column, bounds, &parent_rows, ridge)).collect();
+    let mut of_parents: Vec<Vec<_>> = (0..N).map(|_| Vec::with_capacity(of_columns.len())).collect();
+    for of_column in of_columns {
+        of_parents.iter_mut().zip(of_column).for_each(|(all, rated)| all.push(rated));
+    }
+    of_parents
 }
 
-impl ParentRows {
-    pub(super) fn new(bounds: &[usize], at: &Rows, parent: impl Fn(usize) -> f64) -> Self {
-        let values: Vec<f64> = (0..at.slope.len()).map(parent).collect();
-        let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs())).max(f64::MIN_POSITIVE);
-        let row = |(row, v): (usize, f64)| [at.slope[row] * v, at.bend[row] * v, at.bend[row] * v * v];
-        let whole = bounds.windows(2).map(|b| match values[b[0]..b[1]].iter().all(|&v| v == 0.0) {
-            true => 0.0,
-            false => at.bend[b[0]..b[1]].iter().sum(),
-        });
-        let whole = whole.collect();
-        Self { rows: values.iter().map(|v| v / largest).enumerate().map(row).collect(), whole }
+/// The rows' slopes and curvatures, for terms that are multiples of one of some parents, each in a lane of its own.
+pub(super) struct ParentRows<const N: usize> {
+    /// By row: slope · p, curvature · p and curvature · p², p being the parent's value.
+    rows: Vec<[[f64; N]; 3]>,
+    /// By choice: the curvature of all its rows; 0 where the parent is.
+    whole: Vec<[f64; N]>,
+}
+
+impl<const N: usize> ParentRows<N> {
+    pub(super) fn new(bounds: &[usize], at: &Rows, parents: impl Fn(usize) -> [f64; N]) -> Self {
+        let values: Vec<[f64; N]> = (0..at.slope.len()).map(parents).collect();
+        let mut largest = [0.0f64; N];
+        for row in &values {
+            largest.iter_mut().zip(row).for_each(|(m, v)| *m = m.max(v.abs()));
+        }
+        let scaled = |row: &[f64; N]| from_fn(|lane| row[lane] / largest[lane].max(f64::MIN_POSITIVE));
+        let row = |(row, v): (usize, [f64; N])| {
+            [v.map(|v| at.slope[row] * v), v.map(|v| at.bend[row] * v), v.map(|v| at.bend[row] * v * v)]
+        };
+        let whole = |b: &[usize]| {
+            let sum = at.bend[b[0]..b[1]].iter().sum();
+            from_fn(|lane| if values[b[0]..b[1]].iter().all(|v| v[lane] == 0.0) { 0.0 } else { sum })
+        };
+        Self {
+            whole: bounds.windows(2).map(whole).collect(),
+            rows: values.iter().map(scaled).enumerate().map(row).collect(),
+        }
     }
 }
 
 /// Sums over the rows of a bin, x being the value: of slope, slope·x, bend, bend·x, bend·x²; and what the last three lose
 /// because only differences within a choice count: (Σ bend)², Σ bend · Σ bend·x and (Σ bend·x)² over the rows of each choice,
 /// divided by its bend.
-type Sums = [[f64; 4]; 2];
+type Sums<const N: usize> = [[f64; N]; 8];
 
-/// The score test of every factor of a feature, times the parent's values: slope² / curvature.
-pub(super) fn rate(column: &Column, bounds: &[usize], parent: &ParentRows, ridge: f64) -> Vec<(f64, Factor)> {
+/// The score test of every factor of a feature, times the values of each parent: slope² / curvature.
+pub(super) fn rate<const N: usize>(
+    column: &Column,
+    bounds: &[usize],
+    parents: &ParentRows<N>,
+    ridge: f64,
+) -> [Vec<(f64, Factor)>; N] {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the instructions.
-        return unsafe { rate_avx2(column, bounds, parent, ridge) };
+        return unsafe { rate_avx2(column, bounds, parents, ridge) };
     }
-    rate_portable(column, bounds, parent, ridge)
+    rate_portable(column, bounds, parents, ridge)
 }
 
 /// The same bits sooner: nothing is fused, and no sum changes its order.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn rate_avx2(column: &Column, bounds: &[usize], parent: &ParentRows, ridge: f64) -> Vec<(f64, Factor)> {
-    rate_portable(column, bounds, parent, ridge)
+fn rate_avx2<const N: usize>(
+    column: &Column,
+    bounds: &[usize],
+    parents: &ParentRows<N>,
+    ridge: f64,
+) -> [Vec<(f64, Factor)>; N] {
+    rate_portable(column, bounds, parents, ridge)
 }
 
 #[inline(always)]
-fn rate_portable(column: &Column, bounds: &[usize], parent: &ParentRows, ridge: f64) -> Vec<(f64, Factor)> {
-    let mut sums: Vec<Sums> = vec![[[0.0; 4]; 2]; column.knots.len() + 1];
+fn rate_portable<const N: usize>(
+    column: &Column,
+    bounds: &[usize],
+    parents: &ParentRows<N>,
+    ridge: f64,
+) -> [Vec<(f64, Factor)>; N] {
+    let add = |sum: &mut [f64; N], v: [f64; N]| sum.iter_mut().zip(v).for_each(|(s, v)| *s += v);
+    let mut sums: Vec<Sums<N>> = vec![[[0.0; N]; 8]; column.knots.len() + 1];
     // Of the logarithm: slope, curvature, and what it loses.
-    let mut log = [0.0; 3];
-    for (bounds, &whole) in bounds.windows(2).zip(&parent.whole) {
-        if whole <= 0.0 {
+    let mut log = [[0.0; N]; 3];
+    for (bounds, whole) in bounds.windows(2).zip(&parents.whole) {
+        if whole.iter().all(|&whole| whole <= 0.0) {
             continue;
         }
+        // Where a parent is 0, so is all that is divided.
+        let whole = whole.map(|whole| if whole > 0.0 { whole } else { 1.0 });
         // Over the choice's rows so far, from the largest value down: what a threshold between two of them leaves.
-        let (mut mean, mut mean_x, mut mean_log) = (0.0, 0.0, 0.0);
-        let mut before = [0.0; 4];
+        let (mut mean, mut mean_x, mut mean_log) = ([0.0; N], [0.0; N], [0.0; N]);
+        let mut before = [[0.0; N]; 3];
         for place in bounds[0]..bounds[1] {
-            let [slope, first, bend] = parent.rows[column.order[place] as usize];
+            let [slope, first, bend] = parents.rows[column.order[place] as usize];
             let x = column.value[place];
-            mean += first;
-            mean_x += first * x;
-            let squares = [0.0, mean * mean, mean * mean_x, mean_x * mean_x];
-            // Four at once, of which the first is not needed.
-            let mut lost: [f64; 4] = from_fn(|i| (squares[i] - before[i]) / whole);
+            add(&mut mean, first);
+            add(&mut mean_x, first.map(|first| first * x));
+            let squares = [
+                from_fn(|lane| mean[lane] * mean[lane]),
+                from_fn(|lane| mean[lane] * mean_x[lane]),
+                from_fn(|lane| mean_x[lane] * mean_x[lane]),
+            ];
+            let bent = bend.map(|bend| bend * x);
+            let sum = &mut sums[column.code[place] as usize];
+            let new = [slope, slope.map(|slope| slope * x), bend, bent, bent.map(|bent| bent * x)];
+            for (sum, new) in sum.iter_mut().zip(new) {
+                add(sum, new);
+            }
+            for (i, sum) in sum[5..].iter_mut().enumerate() {
+                add(sum, from_fn(|lane| (squares[i][lane] - before[i][lane]) / whole[lane]));
+            }
             before = squares;
-            let bent = bend * x;
-            lost[0] = bent * x;
-            let [sum, rest] = &mut sums[column.code[place] as usize];
-            sum.iter_mut().zip([slope, slope * x, bend, bent]).for_each(|(s, v)| *s += v);
-            rest.iter_mut().zip(lost).for_each(|(s, v)| *s += v);
-            if let Some(x) = column.log.get(place) {
-                mean_log += first * x;
-                (log[0], log[1]) = (log[0] + slope * x, log[1] + bend * x * x);
+            if let Some(&x) = column.log.get(place) {
+                add(&mut mean_log, first.map(|first| first * x));
+                add(&mut log[0], slope.map(|slope| slope * x));
+                add(&mut log[1], bend.map(|bend| bend * x * x));
             }
         }
-        log[2] += mean_log * mean_log / whole;
+        add(&mut log[2], from_fn(|lane| mean_log[lane] * mean_log[lane] / whole[lane]));
     }
     // Entry `i`: sums over the rows above threshold `i − 1`.
     for i in (1..sums.len()).rev() {
         let above = sums[i];
-        sums[i - 1].iter_mut().flatten().zip(above.into_iter().flatten()).for_each(|(s, a)| *s += a);
+        sums[i - 1].iter_mut().zip(above).for_each(|(s, a)| add(s, a));
     }
-    let rate = |&factor: &Factor| {
+    let rate = |lane: usize, &factor: &Factor| {
         let threshold = factor.threshold.unwrap_or(0.0);
-        let [[s, sx, b, bx], [bxx, l, lx, lxx]] = match factor.threshold {
+        let of_bin = match factor.threshold {
             None => sums[0],
             Some(_) => sums[1 + column.knots.partition_point(|&k| k < threshold)],
         };
+        let [s, sx, b, bx, bxx, l, lx, lxx] = of_bin.map(|sum| sum[lane]);
         let t = f64::from(threshold) / column.unit;
         let (slope, bend, lost) = match factor.shape {
             Shape::Linear => (sx, bxx, lxx),
-            Shape::Log => log.into(),
+            Shape::Log => log.map(|sum| sum[lane]).into(),
             Shape::Above => (s, b, l),
             Shape::Excess => (sx - t * s, bxx - 2.0 * t * bx + t * t * b, lxx - 2.0 * t * lx + t * t * l),
         };
@@ -217,7 +283,7 @@ fn rate_portable(column: &Column, bounds: &[usize], parent: &ParentRows, ridge: 
         let gain = if rest > 1e-9 * bend { slope * slope / (rest * (1.0 + ridge)) } else { 0.0 };
         (gain, factor)
     };
-    column.shapes.iter().map(rate).collect()
+    from_fn(|lane| column.shapes.iter().map(|factor| rate(lane, factor)).collect())
 }
 
 /// What a block of choices says of the terms that are there, `z`, and of terms that may come: sums over its rows.

@@ -118,9 +118,12 @@ fn ratings_on_bins_are_those_of_the_rows() {
     let scores: Vec<f64> = (0..data.probability.len()).map(|_| s.normal()).collect();
     let at = Rows::new(&data, data.check().unwrap(), &scores);
     let parent = Factor { feature: 0, shape: Shape::Excess, threshold: Some(0.25) };
-    let rows = search::ParentRows::new(data.bounds, &at, |row| parent.of(data.x[row * 4]));
+    let rows = search::ParentRows::new(data.bounds, &at, |row| [1.0, parent.of(data.x[row * 4])]);
+    let alone = search::ParentRows::new(data.bounds, &at, |row| [parent.of(data.x[row * 4])]);
     for column in &bins.columns {
-        for (gain, factor) in search::rate(column, data.bounds, &rows, 0.0) {
+        let [_, rated] = search::rate(column, data.bounds, &rows, 0.0);
+        assert_eq!(search::rate(column, data.bounds, &alone, 0.0), [rated.clone()], "a parent beside another");
+        for (gain, factor) in rated {
             let (mut slope, mut bend) = (0.0, 0.0);
             for c in 0..data.choices() {
                 let rows = data.bounds[c]..data.bounds[c + 1];
