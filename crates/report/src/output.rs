@@ -2,6 +2,7 @@
 //! had beside its page, and this one has not, goes.
 
 use super::{Report, ReportError, ReportSummary, svg};
+use rayon::prelude::*;
 use sched_distill_core::file::write_together;
 use std::{
     collections::BTreeSet,
@@ -20,9 +21,10 @@ pub(super) fn write(report: &Report, out: &Path) -> Result<ReportSummary, Report
     let mut charts = Vec::new();
     let mut data = Vec::new();
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
-    for chart in &report.charts {
+    let pictures: Vec<_> = report.charts.par_iter().map(|chart| svg::png(&chart.name, &chart.svg)).collect();
+    for (chart, picture) in report.charts.iter().zip(pictures) {
         charts.push(out.join("charts").join(format!("{}.png", chart.name)));
-        files.push((charts[charts.len() - 1].clone(), svg::png(&chart.name, &chart.svg)?));
+        files.push((charts[charts.len() - 1].clone(), picture?));
     }
     let tables = report.tables.iter().map(|(name, value)| (name.as_str(), value));
     for (name, value) in report.charts.iter().map(|c| (c.name.as_str(), &c.data)).chain(tables) {

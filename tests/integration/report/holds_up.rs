@@ -64,7 +64,7 @@ fn who_waits_longest_is_told_with_the_sizes_of_jobs() -> Outcome {
         pair.tail = Some(PairedTail { p95: e(0.99), p99: e(1.18), slowest: e(1.21), worst_episode });
         let class = |size: f64| OfSize { sizes: [size, 1.9 * size], jobs: 100, time: e(0.9 + size / 1.2e5) };
         let classes = [1e3, 2e3, 4e3, 8e3, 16e3].map(class).to_vec();
-        pair.by_size = Some(BySize { label: "work".to_owned(), unit: "ms".to_owned(), classes });
+        pair.by_size = Some(BySize { label: "work".to_owned(), unit: "ms".to_owned(), classes, halves: None });
     })?;
     let (html, numbers) = report(dir.path(), "by-size")?;
     assert_eq!(numbers["by_size"]["classes"].as_array().map(Vec::len), Some(5));

@@ -27,6 +27,8 @@ struct Case {
     known: bool,
     /// How many times as long as the teacher's the student's jobs take, by episode; nothing is known of jobs without it.
     jobs: Option<Ratios>,
+    /// How many times as long the smaller half of them takes, and the larger; sizes are not known without it.
+    halves: Option<[f64; 2]>,
 }
 
 const FINE: Ratios = [1.0, 1.02, 1.01];
@@ -70,6 +72,11 @@ impl Case {
         self
     }
 
+    fn halves(mut self, smaller: f64, larger: f64) -> Self {
+        (self.jobs, self.halves) = (Some([1.0; 3]), Some([smaller, larger]));
+        self
+    }
+
     /// Agreement as it was; of a known rule one more row for each level.
     fn fidelity(&self, before: &Evaluation) -> Vec<FidelityRow> {
         let mut rows = before.fidelity.clone();
@@ -91,10 +98,11 @@ impl Case {
     fn evaluation(&self, before: &Evaluation) -> Evaluation {
         let others = self.others.iter().map(|&(workload, ratios)| {
             let policies: Policies = vec![TEACHER, ("tree", Role::Student, ratios)];
-            closed_loop(workload, &policies, None)
+            closed_loop(workload, &policies, (None, None))
         });
         Evaluation {
-            closed_loop: (!self.usual.is_empty()).then(|| closed_loop("builtin", &self.usual, self.jobs)),
+            closed_loop: (!self.usual.is_empty())
+                .then(|| closed_loop("builtin", &self.usual, (self.jobs, self.halves))),
             other_workloads: others.collect(),
             fidelity: self.fidelity(before),
             ..before.clone()
@@ -127,10 +135,15 @@ fn without_what_takes_time(dir: &Path) -> Outcome {
     Ok(())
 }
 
-fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)], jobs: Option<Ratios>) -> ClosedLoop {
+fn closed_loop(
+    workload: &str,
+    policies: &[(&'static str, Role, Ratios)],
+    (jobs, halves): (Option<Ratios>, Option<[f64; 2]>),
+) -> ClosedLoop {
     let of_jobs = |role: Role, episode: usize| {
-        let factor = |jobs: Ratios| if role == Role::Student { jobs[episode] } else { 1.0 };
-        jobs.map_or(Vec::new(), |jobs| (1..=100).map(|job| Some(f64::from(job) * factor(jobs))).collect())
+        let of_half = |job: u32| halves.map_or(1.0, |halves| halves[usize::from(job > 50)]);
+        let factor = |jobs: Ratios, job| if role == Role::Student { jobs[episode] * of_half(job) } else { 1.0 };
+        jobs.map_or(Vec::new(), |jobs| (1..=100).map(|job| Some(f64::from(job) * factor(jobs, job))).collect())
     };
     let run = |role: Role, (episode, &ratio): (usize, &f64)| EpisodeFigures {
         figures: COMPLETION_FIGURES.iter().map(|_| (ratio > 0.0).then_some(1000.0 * ratio)).collect(),
@@ -139,8 +152,9 @@ fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)], jobs: 
         rejected: 0,
         longest_idle_ms: None,
         completion_times_ms: of_jobs(role, episode),
-        sizes: Vec::new(),
+        sizes: if halves.is_some() { (1..=100).map(f64::from).collect() } else { Vec::new() },
     };
+    let size = halves.map(|_| ("work", "ms"));
     let policies: Vec<(String, Role, Vec<EpisodeFigures>)> = policies
         .iter()
         .map(|(name, role, ratios)| {
@@ -148,7 +162,7 @@ fn closed_loop(workload: &str, policies: &[(&'static str, Role, Ratios)], jobs: 
         })
         .collect();
     compare(
-        Runs { workload, split: "test", figures: COMPLETION_FIGURES, size: None, looks: None, policies: &policies },
+        Runs { workload, split: "test", figures: COMPLETION_FIGURES, size, looks: None, policies: &policies },
         &["decima".to_owned()],
         0,
     )
@@ -161,7 +175,22 @@ struct Pattern {
     but: fn() -> Case,
 }
 
-const PATTERNS: [Pattern; 32] = [
+const PATTERNS: [Pattern; 35] = [
+    Pattern {
+        says: "Jobs whose work is at most 51 ms take 1.030 × as long as under the teacher, larger ones 0.900 ×.",
+        given: || student(FINE).halves(1.03, 0.9),
+        but: || student(FINE).halves(1.03, 1.0),
+    },
+    Pattern {
+        says: "Jobs whose work is at most 51 ms take 1.000 × as long as under the teacher, larger ones 1.200 ×.",
+        given: || student(FINE).halves(1.0, 1.2),
+        but: || student(FINE).halves(1.0, 1.04),
+    },
+    Pattern {
+        says: "Jobs whose work is at most",
+        given: || student([0.9, 0.91, 0.92]).halves(1.3, 0.9),
+        but: || student(FINE).halves(1.3, 0.9).known().and("fifo", Role::Heuristic, [1.0; 3]),
+    },
     Pattern {
         says: "Those who wait longest wait longer: its p99 completion time is 1.300 × that of the teacher.",
         given: || student(FINE).jobs([1.3; 3]).gates(&["tail=2"]),
@@ -371,7 +400,11 @@ fn the_advice_is_part_of_the_verdict_and_the_same() -> Outcome {
     // A rule leaves no student to take, unless another one is surely better than it.
     let known = || student(FINE).known().and("fifo", Role::Heuristic, [1.0; 3]);
     let (verdict, _) = known().and("more", Role::Augmented, [1.2; 3]).said()?;
-    assert_eq!((verdict.instead.as_deref(), verdict.take), (Some("fifo"), None));
+    assert_eq!((verdict.instead.as_deref(), verdict.take, verdict.advice), (Some("fifo"), None, None));
+    // Nor is one praised behind `Use the rule` that is better here but was tried nowhere else, or is barred there.
+    let (verdict, _) = known().and("more", Role::Augmented, [0.9; 3]).said()?;
+    assert!(verdict.text.contains("Use the rule; no student is needed."), "{}", verdict.text);
+    assert_eq!((verdict.instead.as_deref(), verdict.take, verdict.advice), (Some("fifo"), None, None));
     let worse = student(FINE).and("fifo", Role::Heuristic, [0.95; 3]);
     assert_eq!(worse.said()?.0.instead.as_deref(), Some("fifo"));
     // A rule that is no good itself replaces nobody.

@@ -1,6 +1,6 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
-use super::{BySize, Departures, Disagreement, Looks, PairedTail};
+use super::{BySize, Departures, Disagreement, Looks, OfSize, PairedTail};
 use sched_distill_core::{figure::Figure, level::ALL_KINDS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -323,6 +323,13 @@ impl ClosedLoop {
     #[must_use]
     pub fn tail_of(&self, policy: &str, baseline: &str) -> Option<&PairedTail> {
         self.compared(policy, baseline)?.tail.as_ref()
+    }
+
+    /// The smaller and the larger jobs of a policy against the same jobs under another one, and what their size is; `None` as above.
+    #[must_use]
+    pub fn halves_of(&self, policy: &str, baseline: &str) -> Option<(&BySize, &[OfSize; 2])> {
+        let by_size = self.compared(policy, baseline)?.by_size.as_ref()?;
+        Some((by_size, by_size.halves.as_ref()?))
     }
 
     /// The first student against another policy.

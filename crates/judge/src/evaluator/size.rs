@@ -19,6 +19,9 @@ pub struct BySize {
     pub unit: String,
     /// Tenths of the jobs, the smallest first; fewer where many jobs have the same size.
     pub classes: Vec<OfSize>,
+    /// The smaller and the larger jobs, parted at the median; `None` if as good as all have one size, and in files of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halves: Option<[OfSize; 2]>,
 }
 
 /// Jobs of about the same size.
@@ -53,42 +56,68 @@ pub(super) fn by_size(
     let episodes: Vec<Vec<(f64, [f64; 2])>> = own.iter().zip(base).map(jobs).filter(|jobs| !jobs.is_empty()).collect();
     let mut sizes: Vec<f64> = episodes.iter().flatten().map(|(size, _)| *size).collect();
     sizes.sort_unstable_by(f64::total_cmp);
-    // The largest sizes of all classes but the last.
-    let mut cuts: Vec<f64> =
-        (1..CLASSES).filter_map(|class| sizes.get(class * sizes.len() / CLASSES)).copied().collect();
-    cuts.dedup();
-    cuts.retain(|cut| sizes.last().is_some_and(|most| cut < most));
-    if cuts.is_empty() {
-        return None;
-    }
-    let class = |size: f64| cuts.partition_point(|cut| *cut < size);
-    let mut sums = vec![vec![[0.0; 2]; cuts.len() + 1]; episodes.len()];
-    for (sums, jobs) in sums.iter_mut().zip(&episodes) {
-        for (size, [own, base]) in jobs {
-            let of = &mut sums[class(*size)];
-            *of = [of[0] + own, of[1] + base];
+    let known = Known { episodes, sizes, looks, seed };
+    let classes = known.parted((1..CLASSES).map(|class| class as f64 / CLASSES as f64));
+    let halves = known.parted([0.5].into_iter());
+    (classes.len() > 1).then(|| BySize {
+        label: label.to_owned(),
+        unit: unit.to_owned(),
+        classes,
+        halves: halves.try_into().ok(),
+    })
+}
+
+/// Sizes and completion times of jobs that both policies completed.
+struct Known<'a> {
+    /// By episode: size, and both completion times.
+    episodes: Vec<Vec<(f64, [f64; 2])>>,
+    /// All sizes, ascending.
+    sizes: Vec<f64>,
+    looks: Option<&'a Looks>,
+    seed: u64,
+}
+
+impl Known<'_> {
+    /// The jobs parted by size so that about these shares of them are no larger than the largest of a part; fewer parts where many have the
+    /// same size.
+    fn parted(&self, shares: impl Iterator<Item = f64>) -> Vec<OfSize> {
+        let Self { episodes, sizes, looks, seed } = self;
+        // The largest sizes of all parts but the last.
+        let place = |share: f64| sizes.get((share * sizes.len() as f64) as usize);
+        let mut cuts: Vec<f64> = shares.filter_map(place).copied().collect();
+        cuts.dedup();
+        cuts.retain(|cut| sizes.last().is_some_and(|most| cut < most));
+        let part = |size: f64| cuts.partition_point(|cut| *cut < size);
+        let mut sums = vec![vec![[0.0; 2]; cuts.len() + 1]; episodes.len()];
+        for (sums, jobs) in sums.iter_mut().zip(episodes) {
+            for (size, [own, base]) in jobs {
+                let of = &mut sums[part(*size)];
+                *of = [of[0] + own, of[1] + base];
+            }
         }
+        let ratios = |counts: &[u32], of: usize| {
+            let mine = sums.iter().zip(counts).map(|(sums, &count)| (sums[of], f64::from(count)));
+            let [own, base] = mine.fold([0.0; 2], |[a, b], ([own, base], n)| [a + n * own, b + n * base]);
+            (own / base).ln()
+        };
+        let mut found = vec![Vec::new(); cuts.len() + 1];
+        draws(sums.len(), *seed, |counts| {
+            found.iter_mut().enumerate().for_each(|(of, all)| all.push(ratios(counts, of)));
+        });
+        let once = vec![1; sums.len()];
+        let of_size = |(of, mut drawn): (usize, Vec<f64>)| {
+            let value = ratios(&once, of);
+            let (low, high) = percentile_interval(&mut drawn).unwrap_or((value, value));
+            let e = held(*looks, Estimate { value, low, high }, sums.len());
+            let here = || sizes.iter().copied().filter(|&size| part(size) == of);
+            OfSize {
+                sizes: [here().fold(f64::INFINITY, f64::min), here().fold(f64::NEG_INFINITY, f64::max)],
+                jobs: here().count(),
+                time: exponential(e),
+            }
+        };
+        found.into_iter().enumerate().map(of_size).collect()
     }
-    let ratios = |counts: &[u32], of: usize| {
-        let mine = sums.iter().zip(counts).map(|(sums, &count)| (sums[of], f64::from(count)));
-        let [own, base] = mine.fold([0.0; 2], |[a, b], ([own, base], n)| [a + n * own, b + n * base]);
-        (own / base).ln()
-    };
-    let mut found = vec![Vec::new(); cuts.len() + 1];
-    draws(sums.len(), seed, |counts| found.iter_mut().enumerate().for_each(|(of, all)| all.push(ratios(counts, of))));
-    let once = vec![1; sums.len()];
-    let classes = found.into_iter().enumerate().map(|(of, mut drawn)| {
-        let value = ratios(&once, of);
-        let (low, high) = percentile_interval(&mut drawn).unwrap_or((value, value));
-        let e = held(looks, Estimate { value, low, high }, sums.len());
-        let here = || sizes.iter().copied().filter(|&size| class(size) == of);
-        OfSize {
-            sizes: [here().fold(f64::INFINITY, f64::min), here().fold(f64::NEG_INFINITY, f64::max)],
-            jobs: here().count(),
-            time: exponential(e),
-        }
-    });
-    Some(BySize { label: label.to_owned(), unit: unit.to_owned(), classes: classes.collect() })
 }
 
 #[cfg(test)]
@@ -129,6 +158,11 @@ mod tests {
             assert!(is_mixed || (class.time.value - expected).abs() < 1e-9, "{class:?}");
         }
         assert!(found.classes.windows(2).all(|pair| pair[0].sizes[1] < pair[1].sizes[0]), "classes do not overlap");
+        let [smaller, larger] = found.halves.unwrap();
+        assert!(
+            smaller.jobs.abs_diff(larger.jobs) <= 1 && smaller.time.high < 0.6 && larger.time.low > 1.9,
+            "{smaller:?}"
+        );
     }
 
     #[test]

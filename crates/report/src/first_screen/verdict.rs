@@ -5,10 +5,13 @@ use crate::{
     goal,
     plain::capital,
     run_dir::{AUGMENTED, RunDir},
-    words::{list, percent},
+    words::{list, number, percent, time},
 };
 use sched_distill_core::figure::{Compared, Figure};
-use sched_distill_judge::evaluator::{Estimate, Gate, Judgement, Place, Standing, Verdict, VerdictGates};
+use sched_distill_judge::evaluator::{Estimate, Gate, Judgement, OfSize, Place, Standing, Verdict, VerdictGates};
+
+/// Jobs of some sizes are spoken of where they take longer by more than this, which the mean of all may by default, whatever others take.
+const LONGER: f64 = 1.05;
 
 /// Workloads that are named where the student must not be used.
 pub(crate) const NAMED: usize = 3;
@@ -26,7 +29,7 @@ pub(crate) fn sentences(
     };
     let said = Said { run, verdict, judgement, gates, objective, teacher };
     let of_student = [said.usual()].into_iter().chain(said.rule_aside()).chain(said.augmented());
-    of_student.chain(said.tail()).chain(said.elsewhere()).collect()
+    of_student.chain(said.tail()).chain(said.by_size()).chain(said.elsewhere()).collect()
 }
 
 /// `p99 completion time is 1.31 × that of the teacher [1.2, 1.5]`
@@ -131,6 +134,35 @@ impl Said<'_> {
             (_, true) if is_worse => Some(format!("Those who wait longest wait less: its {p99}.")),
             _ => None,
         }
+    }
+
+    /// Who loses by the size of jobs: where smaller and larger ones surely fare differently, or one of them by more than the student may
+    /// in the mean.
+    fn by_size(&self) -> Option<String> {
+        let Self { verdict, judgement, objective, .. } = self;
+        let (by_size, halves) =
+            verdict.student.halves.filter(|_| judgement.rule_instead(verdict, objective).is_none())?;
+        let [smaller, larger] = halves;
+        let loses =
+            |half: &OfSize, other: &OfSize| half.time.low > 1.0 && (other.time.high < 1.0 || half.time.value > LONGER);
+        if !loses(smaller, larger) && !loses(larger, smaller) {
+            return None;
+        }
+        let factor = |half: &OfSize| {
+            let (value, whiskers) =
+                (goal::measured_value(&P99, &half.time, half.time.value), goal::whiskers(&P99, &half.time));
+            (format!("{value}\u{a0}×"), whiskers)
+        };
+        let size = match by_size.unit == "ms" {
+            true => time(smaller.sizes[1]),
+            false => format!("{} {}", number(smaller.sizes[1]), by_size.unit),
+        };
+        let [(small, of_small), (large, of_large)] = [factor(smaller), factor(larger)];
+        let text = format!(
+            "Jobs whose {} is at most {size} take {small} as long as under the teacher {of_small}, larger ones {large} {of_large}",
+            by_size.label
+        );
+        Some(format!("{}.", text.trim_end()))
     }
 
     /// That the teacher is a known rule, where the student is better than both.
