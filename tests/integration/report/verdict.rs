@@ -141,7 +141,7 @@ fn closed_loop(
     (jobs, halves): (Option<Ratios>, Option<[f64; 2]>),
 ) -> ClosedLoop {
     let of_jobs = |role: Role, episode: usize| {
-        let of_half = |job: u32| halves.map_or(1.0, |halves| halves[usize::from(job > 50)]);
+        let of_half = |job: u32| halves.map_or(1.0, |halves| halves[usize::from(job > 51)]);
         let factor = |jobs: Ratios, job| if role == Role::Student { jobs[episode] * of_half(job) } else { 1.0 };
         jobs.map_or(Vec::new(), |jobs| (1..=100).map(|job| Some(f64::from(job) * factor(jobs, job))).collect())
     };
@@ -401,10 +401,12 @@ fn the_advice_is_part_of_the_verdict_and_the_same() -> Outcome {
     let known = || student(FINE).known().and("fifo", Role::Heuristic, [1.0; 3]);
     let (verdict, _) = known().and("more", Role::Augmented, [1.2; 3]).said()?;
     assert_eq!((verdict.instead.as_deref(), verdict.take, verdict.advice), (Some("fifo"), None, None));
-    // Nor is one praised behind `Use the rule` that is better here but was tried nowhere else, or is barred there.
+    assert!(verdict.text.contains("Use the rule"), "{}", verdict.text);
+    // One that is surely better than the rule is to be taken, and then nothing says to use the rule.
     let (verdict, _) = known().and("more", Role::Augmented, [0.9; 3]).said()?;
-    assert!(verdict.text.contains("Use the rule; no student is needed."), "{}", verdict.text);
-    assert_eq!((verdict.instead.as_deref(), verdict.take, verdict.advice), (Some("fifo"), None, None));
+    assert_eq!((verdict.instead.as_deref(), verdict.take.as_deref()), (None, Some("augmented")));
+    assert!(!verdict.text.contains("Use the rule"), "{}", verdict.text);
+    assert!(verdict.text.contains("Decima itself is a known rule"), "{}", verdict.text);
     let worse = student(FINE).and("fifo", Role::Heuristic, [0.95; 3]);
     assert_eq!(worse.said()?.0.instead.as_deref(), Some("fifo"));
     // A rule that is no good itself replaces nobody.

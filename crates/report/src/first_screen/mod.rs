@@ -82,12 +82,12 @@ pub(super) fn section(
     let found = run.evaluation.verdict();
     let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
     let judgement = found.as_ref().map(|v| v.judge(gates, objective));
-    let said = sentences(run, found.as_ref().zip(judgement.as_ref()), gates, objective);
     let rule = found.as_ref().zip(judgement.as_ref()).and_then(|(v, j)| j.rule_instead(v, objective));
     let other = |advice: &Advice| advice.take.is_some() && advice.keeps_all;
     // A rule that does as well leaves no student to take, unless another one keeps all gates beside it.
     let advice = advice.filter(|advice| rule.is_none() || other(advice));
     let instead = rule.filter(|_| !advice.as_ref().is_some_and(other)).map(str::to_owned);
+    let said = sentences(run, found.as_ref().zip(judgement.as_ref()), gates, objective, instead.as_deref());
     let (advice, take) = advice.map(|advice| (advice.text, advice.take)).unzip();
     let text = said.into_iter().chain(advice.clone()).collect::<Vec<_>>().join(" ");
     let ruling = match &judgement {

@@ -16,18 +16,20 @@ const LONGER: f64 = 1.05;
 /// Workloads that are named where the student must not be used.
 pub(crate) const NAMED: usize = 3;
 
-/// May the student take the teacher's place, what does that cost or gain, and where must it not be used?
+/// May the student take the teacher's place, what does that cost or gain, and where must it not be used? `instead` is the known rule to
+/// use, if there is one.
 pub(crate) fn sentences(
     run: &RunDir,
     found: Option<(&Verdict<'_>, &Judgement<'_>)>,
     gates: &VerdictGates,
     objective: &Figure,
+    instead: Option<&str>,
 ) -> Vec<String> {
     let teacher = run.info.teacher_name();
     let Some((verdict, judgement)) = found else {
         return vec![format!("Not tried as a scheduler: whether the student may replace {teacher} is open.")];
     };
-    let said = Said { run, verdict, judgement, gates, objective, teacher };
+    let said = Said { run, verdict, judgement, gates, objective, teacher, uses_rule: instead.is_some() };
     let of_student = [said.usual()].into_iter().chain(said.rule_aside()).chain(said.augmented());
     of_student.chain(said.tail()).chain(said.by_size()).chain(said.elsewhere()).collect()
 }
@@ -45,6 +47,8 @@ struct Said<'a> {
     gates: &'a VerdictGates,
     objective: &'a Figure,
     teacher: String,
+    /// Whether a known rule is to be used instead of any student.
+    uses_rule: bool,
 }
 
 impl Said<'_> {
@@ -61,7 +65,7 @@ impl Said<'_> {
         let Some(e) = student.to_teacher else {
             return format!("The student cannot be measured against {teacher}, which stalled.");
         };
-        if let Some(rule) = self.judgement.rule_instead(verdict, objective).and(verdict.is_rule) {
+        if let Some(rule) = verdict.is_rule.filter(|_| self.uses_rule) {
             let is_as_good = verdict.heuristic.as_ref().and_then(|h| h.to_teacher);
             let as_good = is_as_good.map_or(String::new(), |e| format!(": {}", self.compared(&e)));
             return format!(
@@ -148,27 +152,27 @@ impl Said<'_> {
         if !loses(smaller, larger) && !loses(larger, smaller) {
             return None;
         }
-        let factor = |half: &OfSize| {
+        // Without an interval there are no brackets.
+        let taken = |half: &OfSize, than: &str| {
             let (value, whiskers) =
                 (goal::measured_value(&P99, &half.time, half.time.value), goal::whiskers(&P99, &half.time));
-            (format!("{value}\u{a0}×"), whiskers)
+            format!("{value}\u{a0}×{than} {whiskers}").trim_end().to_owned()
         };
         let size = match by_size.unit == "ms" {
             true => time(smaller.sizes[1]),
             false => format!("{} {}", number(smaller.sizes[1]), by_size.unit),
         };
-        let [(small, of_small), (large, of_large)] = [factor(smaller), factor(larger)];
-        let text = format!(
-            "Jobs whose {} is at most {size} take {small} as long as under the teacher {of_small}, larger ones {large} {of_large}",
-            by_size.label
-        );
-        Some(format!("{}.", text.trim_end()))
+        Some(format!(
+            "Jobs whose {} is at most {size} take {}, larger ones {}.",
+            by_size.label,
+            taken(smaller, " as long as under the teacher"),
+            taken(larger, "")
+        ))
     }
 
     /// That the teacher is a known rule, where the student is better than both.
     fn rule_aside(&self) -> Option<String> {
-        let rule =
-            self.verdict.is_rule.filter(|_| self.judgement.rule_instead(self.verdict, self.objective).is_none())?;
+        let rule = self.verdict.is_rule.filter(|_| !self.uses_rule)?;
         let known = format!("known rules make its choices in {}", percent(rule.agreement));
         Some(format!("{} itself is a known rule, {}: {known}.", capital(&self.teacher), self.policy(rule.policy)))
     }
