@@ -65,10 +65,10 @@ pub(super) struct DemoArgs {
     workload: String,
     /// Episodes to learn from [default: 40; 16 with --fast]
     ///
-    /// By default fewer, down to 16, where so many hold more than 100,000 decisions.
-    ///
     /// A third as many more are recorded to choose on, and a quarter as many to measure and explain. In half as many others a
     /// first student decides and the teacher says what it would have done.
+    ///
+    /// Where 40 hold more than 100,000 decisions, by default fewer are learnt from, 16 at least, and as many as of 40 are measured on.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..), help_heading = "Input")]
     episodes: Option<u32>,
     /// Seconds instead of a minute

@@ -3,7 +3,7 @@
 use super::{
     ReportError,
     dot_chart::{Cell, Panel, Row, draw},
-    first_screen::{Advice, NAMED},
+    first_screen::{Advice, NAMED, P99},
     goal,
     plain::capital,
     run_dir::{AUGMENTED, FITTED, RunDir},
@@ -16,7 +16,7 @@ use sched_distill_core::{
     spec::brief,
 };
 use sched_distill_judge::evaluator::{
-    ClosedLoop, Estimate, Evaluation, FidelityRow, Judgement, Role, Verdict, VerdictGates, hardest_choices,
+    ClosedLoop, Estimate, Evaluation, FidelityRow, Gate, Judgement, Role, Verdict, VerdictGates, hardest_choices,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -55,6 +55,9 @@ struct Found<'a> {
     /// Whether it keeps all gates, and those about the usual workload.
     replaces: bool,
     replaces_there: bool,
+    /// Whether those who wait longest wait far longer than under the teacher, where no gate is about that and the run's own student is
+    /// another one.
+    lengthens: bool,
     /// Other workloads on which it must not be used.
     barred: Vec<&'a str>,
 }
@@ -134,8 +137,10 @@ fn students<'a>(run: &'a RunDir, augmented: Option<&'a Evaluation>, gates: &Verd
         // Who was not tried elsewhere is not ahead of one that was.
         let as_far = evaluation.other_workloads.len() >= run.evaluation.other_workloads.len();
         let replaces = replaces_there && barred.is_empty() && as_far;
+        let tail = verdict.as_ref().and_then(|v| v.student.tail).filter(|_| !gates.has(Gate::Tail, objective));
+        let lengthens = name != OWN && tail.is_some_and(|tail| tail.p99.value > VerdictGates::P99);
         let agreement = agreement(evaluation);
-        Found { name: called(name, &names), size, agreement, verdict, replaces, replaces_there, barred }
+        Found { name: called(name, &names), size, agreement, verdict, replaces, replaces_there, lengthens, barred }
     });
     found.collect()
 }
@@ -175,10 +180,19 @@ fn against(objective: &Figure) -> &'static str {
 /// The smallest of those that keep the gates and are not clearly worse than the best of them.
 fn advice_on<'f, 'a>(found: &'f [Found<'a>], run: &RunDir, objective: &Figure) -> (String, Option<&'f Found<'a>>) {
     let noun = run.plain().figure(objective);
-    let keep: Vec<&'f Found<'a>> = found.iter().filter(|f| f.replaces).collect();
+    // More promises kept are not bought with what those wait who wait longest.
+    let all: Vec<&'f Found<'a>> = found.iter().filter(|f| f.replaces).collect();
+    let fair: Vec<&'f Found<'a>> = all.iter().copied().filter(|f| !f.lengthens).collect();
+    let lengthening = if fair.is_empty() { 0 } else { all.len() - fair.len() };
+    let keep = if fair.is_empty() { all } else { fair };
     if let Some((take, alike)) = smallest_of_the_best(&keep, objective) {
         let name = spoken(take);
         let words = match (keep.len(), alike) {
+            (1, _) if lengthening > 0 => format!(
+                "Take {name}: it alone keeps all gates without making the {} more than {}\u{a0}× the teacher's.",
+                P99.label,
+                VerdictGates::P99
+            ),
             (1, _) => format!("Take {name}: it alone keeps all gates."),
             (_, 1) => format!("Take {name}: it keeps all gates, and its {noun} is clearly the best."),
             (_, n) => format!(

@@ -5,7 +5,7 @@ use super::{Outcome, fixture::write_run, sentences::section};
 use rayon::prelude::*;
 use sched_distill::{
     evaluator::{ClosedLoop, Estimate, Evaluation, FidelityRow, Role, Runs, VerdictGates, compare},
-    figure::COMPLETION_FIGURES,
+    figure::{COMPLETION_FIGURES, Figure},
     level::ALL_KINDS,
     pipeline::{DecisionTime, Latency},
     report::{ReportParams, RunVerdict, write_report_with},
@@ -18,7 +18,7 @@ type Ratios = [f64; 3];
 type Policies = Vec<(&'static str, Role, Ratios)>;
 
 /// A run: who took part on the usual workload, how the student does on others, and gates.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Case {
     usual: Policies,
     others: Vec<(&'static str, Ratios)>,
@@ -29,7 +29,28 @@ struct Case {
     jobs: Option<Ratios>,
     /// How many times as long the smaller half of them takes, and the larger; sizes are not known without it.
     halves: Option<[f64; 2]>,
+    /// How many times as long the augmented student's jobs take.
+    augmented_jobs: f64,
+    /// Whether the objective is a share of promises kept.
+    is_share: bool,
 }
+
+impl Default for Case {
+    fn default() -> Self {
+        Self {
+            usual: Vec::new(),
+            others: Vec::new(),
+            gates: &[],
+            known: false,
+            jobs: None,
+            halves: None,
+            augmented_jobs: 1.0,
+            is_share: false,
+        }
+    }
+}
+
+const SHARES: &[Figure] = &[Figure::difference("on_time", "share on time", "share").more("Jobs on time ÷ jobs.")];
 
 const FINE: Ratios = [1.0, 1.02, 1.01];
 const TEACHER: (&str, Role, Ratios) = ("decima", Role::Teacher, [1.0; 3]);
@@ -77,6 +98,16 @@ impl Case {
         self
     }
 
+    fn share(mut self) -> Self {
+        self.is_share = true;
+        self
+    }
+
+    fn augmented_jobs(mut self, factor: f64) -> Self {
+        self.augmented_jobs = factor;
+        self
+    }
+
     /// Agreement as it was; of a known rule one more row for each level.
     fn fidelity(&self, before: &Evaluation) -> Vec<FidelityRow> {
         let mut rows = before.fidelity.clone();
@@ -98,11 +129,10 @@ impl Case {
     fn evaluation(&self, before: &Evaluation) -> Evaluation {
         let others = self.others.iter().map(|&(workload, ratios)| {
             let policies: Policies = vec![TEACHER, ("tree", Role::Student, ratios)];
-            closed_loop(workload, &policies, (None, None))
+            closed_loop(&Self { jobs: None, halves: None, ..self.clone() }, workload, &policies)
         });
         Evaluation {
-            closed_loop: (!self.usual.is_empty())
-                .then(|| closed_loop("builtin", &self.usual, (self.jobs, self.halves))),
+            closed_loop: (!self.usual.is_empty()).then(|| closed_loop(self, "builtin", &self.usual)),
             other_workloads: others.collect(),
             fidelity: self.fidelity(before),
             ..before.clone()
@@ -135,18 +165,20 @@ fn without_what_takes_time(dir: &Path) -> Outcome {
     Ok(())
 }
 
-fn closed_loop(
-    workload: &str,
-    policies: &[(&'static str, Role, Ratios)],
-    (jobs, halves): (Option<Ratios>, Option<[f64; 2]>),
-) -> ClosedLoop {
+fn closed_loop(case: &Case, workload: &str, policies: &[(&'static str, Role, Ratios)]) -> ClosedLoop {
+    let &Case { jobs, halves, augmented_jobs, is_share, .. } = case;
     let of_jobs = |role: Role, episode: usize| {
         let of_half = |job: u32| halves.map_or(1.0, |halves| halves[usize::from(job > 51)]);
-        let factor = |jobs: Ratios, job| if role == Role::Student { jobs[episode] * of_half(job) } else { 1.0 };
+        let factor = |jobs: Ratios, job| match role {
+            Role::Student => jobs[episode] * of_half(job),
+            Role::Augmented => augmented_jobs,
+            _ => 1.0,
+        };
         jobs.map_or(Vec::new(), |jobs| (1..=100).map(|job| Some(f64::from(job) * factor(jobs, job))).collect())
     };
+    let (figures, scale) = if is_share { (SHARES, 0.5) } else { (COMPLETION_FIGURES, 1000.0) };
     let run = |role: Role, (episode, &ratio): (usize, &f64)| EpisodeFigures {
-        figures: COMPLETION_FIGURES.iter().map(|_| (ratio > 0.0).then_some(1000.0 * ratio)).collect(),
+        figures: figures.iter().map(|_| (ratio > 0.0).then_some(scale * ratio)).collect(),
         stall: (ratio == 0.0).then_some(sched_distill::simulation::Stall::Stranded),
         empty: false,
         rejected: 0,
@@ -162,7 +194,7 @@ fn closed_loop(
         })
         .collect();
     compare(
-        Runs { workload, split: "test", figures: COMPLETION_FIGURES, size, looks: None, policies: &policies },
+        Runs { workload, split: "test", figures, size, looks: None, policies: &policies },
         &["decima".to_owned()],
         0,
     )
@@ -175,7 +207,7 @@ struct Pattern {
     but: fn() -> Case,
 }
 
-const PATTERNS: [Pattern; 35] = [
+const PATTERNS: [Pattern; 36] = [
     Pattern {
         says: "Jobs whose work is at most 51 ms take 1.030 × as long as under the teacher, larger ones 0.900 ×.",
         given: || student(FINE).halves(1.03, 0.9),
@@ -190,6 +222,11 @@ const PATTERNS: [Pattern; 35] = [
         says: "Jobs whose work is at most",
         given: || student([0.9, 0.91, 0.92]).halves(1.3, 0.9),
         but: || student(FINE).halves(1.3, 0.9).known().and("fifo", Role::Heuristic, [1.0; 3]),
+    },
+    Pattern {
+        says: "Jobs whose work is at most",
+        given: || student(FINE).halves(1.2, 1.1),
+        but: || student(FINE).halves(1.2, 1.1).share(),
     },
     Pattern {
         says: "Those who wait longest wait longer: its p99 completion time is 1.300 × that of the teacher.",
@@ -409,6 +446,15 @@ fn the_advice_is_part_of_the_verdict_and_the_same() -> Outcome {
     assert!(verdict.text.contains("Decima itself is a known rule"), "{}", verdict.text);
     let worse = student(FINE).and("fifo", Role::Heuristic, [0.95; 3]);
     assert_eq!(worse.said()?.0.instead.as_deref(), Some("fifo"));
+    // Where promises kept are counted, tails have no limit, and are not paid for the last of them all the same.
+    let share = |factor| {
+        let case = student(FINE).share().without(Role::Heuristic).jobs([1.0; 3]).augmented_jobs(factor);
+        case.and("more", Role::Augmented, [1.1; 3]).said()
+    };
+    assert_eq!(share(1.2)?.0.take.as_deref(), Some("augmented"));
+    let (verdict, _) = share(1.3)?;
+    let alone = "it alone keeps all gates without making the p99 completion time more than 1.25";
+    assert!(verdict.take.is_none() && verdict.text.contains(alone), "{}", verdict.text);
     // A rule that is no good itself replaces nobody.
     let both_bad = student([1.3; 3]).and("fifo", Role::Heuristic, [1.2; 3]);
     assert_eq!(both_bad.said()?.0.instead, None);

@@ -140,15 +140,16 @@ impl Said<'_> {
         }
     }
 
-    /// Who loses by the size of jobs: where smaller and larger ones surely fare differently, or one of them by more than the student may
-    /// in the mean.
+    /// Who loses by the size of jobs, where completion times are what counts: where smaller and larger ones surely fare differently, or one of
+    /// them by more than the student may in the mean.
     fn by_size(&self) -> Option<String> {
         let Self { verdict, judgement, objective, .. } = self;
         let (by_size, halves) =
             verdict.student.halves.filter(|_| judgement.rule_instead(verdict, objective).is_none())?;
         let [smaller, larger] = halves;
-        let loses =
-            |half: &OfSize, other: &OfSize| half.time.low > 1.0 && (other.time.high < 1.0 || half.time.value > LONGER);
+        let loses = |half: &OfSize, other: &OfSize| {
+            half.time.low > 1.0 && (other.time.high < 1.0 || half.time.value > LONGER.max(other.time.value))
+        };
         if !loses(smaller, larger) && !loses(larger, smaller) {
             return None;
         }
