@@ -252,7 +252,19 @@ pub(super) fn png(name: &str, svg: &str) -> Result<Vec<u8>, ReportError> {
         .ok_or_else(|| fail(format!("{} x {} pixels are too many", size.width(), size.height())))?;
     pixels.fill(tiny_skia::Color::WHITE);
     resvg::render(&tree, tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|e| fail(e.to_string()))
+    // All pixels are opaque, so that no colour is scaled by how much it covers. Areas of one colour pack best as they are.
+    let colours: Vec<u8> = pixels.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, size.width(), size.height());
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_filter(png::Filter::NoFilter);
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(&colours)?;
+        writer.finish()
+    });
+    written.map_err(|e| fail(e.to_string()))?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
