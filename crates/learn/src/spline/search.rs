@@ -50,6 +50,9 @@ impl Rows {
     }
 }
 
+/// Factors of a feature with the gain that each promises.
+type Rated = Vec<(f64, Factor)>;
+
 /// The terms whose entry promises the largest decrease of the loss, the best first and at most `room`, no two of the same
 /// features; none if none promises anything. `z` are the values of the terms that are there, shape `(rows, terms)`.
 pub(super) fn best_terms(
@@ -96,12 +99,12 @@ fn finalists(searched: &Searched<'_>, params: &SplineParams, now: &Candidate, at
             [a, b] => rate_all(searched, at, [a, b], params.ridge),
             _ => rate_all(searched, at, [parents[0]], params.ridge),
         };
-        let of_parent = |(&parent, of_columns): (&Option<Factor>, Vec<Vec<(f64, Factor)>>)| {
+        let of_parent = |(&parent, of_columns): (&Option<Factor>, Vec<Rated>)| {
             let columns = bins.columns.iter().zip(of_columns);
             let others = columns.filter(|(c, _)| parent.is_none_or(|p| p.feature != c.feature)).map(|(_, rated)| rated);
             // Of each feature the best smooth factor and the best one with a threshold: neighbouring thresholds rate alike and would
             // leave no place for others.
-            let best = |rated: Vec<(f64, Factor)>| {
+            let best = |rated: Rated| {
                 let (kinked, smooth): (Vec<_>, Vec<_>) = rated.into_iter().partition(|(_, f)| f.threshold.is_some());
                 [smooth, kinked].into_iter().filter_map(|list| list.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)))
             };
@@ -133,15 +136,15 @@ fn rate_all<const N: usize>(
     at: &Rows,
     parents: [Option<Factor>; N],
     ridge: f64,
-) -> Vec<Vec<Vec<(f64, Factor)>>> {
+) -> Vec<Vec<Rated>> {
     let (bounds, rows) = (searched.data.bounds, searched.rows());
     let value = |parent: Option<Factor>, row: usize| {
         parent.map_or(1.0, |f| f.of(searched.columns[f.feature as usize * rows + row]))
     };
     let parent_rows = ParentRows::new(bounds, at, |row| parents.map(|parent| value(parent, row)));
     let columns = searched.bins.columns.par_iter();
-    let of_columns: Vec<[Vec<_>; N]> = columns.map(|column| rate(column, bounds, &parent_rows, ridge)).collect();
-    let mut of_parents: Vec<Vec<_>> = (0..N).map(|_| Vec::with_capacity(of_columns.len())).collect();
+    let of_columns: Vec<[Rated; N]> = columns.map(|column| rate(column, bounds, &parent_rows, ridge)).collect();
+    let mut of_parents: Vec<Vec<Rated>> = (0..N).map(|_| Vec::with_capacity(of_columns.len())).collect();
     for of_column in of_columns {
         of_parents.iter_mut().zip(of_column).for_each(|(all, rated)| all.push(rated));
     }
@@ -189,7 +192,7 @@ pub(super) fn rate<const N: usize>(
     bounds: &[usize],
     parents: &ParentRows<N>,
     ridge: f64,
-) -> [Vec<(f64, Factor)>; N] {
+) -> [Rated; N] {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has the instructions.
@@ -201,22 +204,12 @@ pub(super) fn rate<const N: usize>(
 /// The same bits sooner: nothing is fused, and no sum changes its order.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn rate_avx2<const N: usize>(
-    column: &Column,
-    bounds: &[usize],
-    parents: &ParentRows<N>,
-    ridge: f64,
-) -> [Vec<(f64, Factor)>; N] {
+fn rate_avx2<const N: usize>(column: &Column, bounds: &[usize], parents: &ParentRows<N>, ridge: f64) -> [Rated; N] {
     rate_portable(column, bounds, parents, ridge)
 }
 
 #[inline(always)]
-fn rate_portable<const N: usize>(
-    column: &Column,
-    bounds: &[usize],
-    parents: &ParentRows<N>,
-    ridge: f64,
-) -> [Vec<(f64, Factor)>; N] {
+fn rate_portable<const N: usize>(column: &Column, bounds: &[usize], parents: &ParentRows<N>, ridge: f64) -> [Rated; N] {
     let add = |sum: &mut [f64; N], v: [f64; N]| sum.iter_mut().zip(v).for_each(|(s, v)| *s += v);
     let mut sums: Vec<Sums<N>> = vec![[[0.0; N]; 8]; column.knots.len() + 1];
     // Of the logarithm: slope, curvature, and what it loses.
