@@ -225,8 +225,8 @@ const PATTERNS: [Pattern; 36] = [
     },
     Pattern {
         says: "Jobs whose work is at most",
-        given: || student(FINE).halves(1.2, 1.1),
-        but: || student(FINE).halves(1.2, 1.1).share(),
+        given: || student(FINE).without(Role::Heuristic).halves(1.2, 1.1),
+        but: || student(FINE).without(Role::Heuristic).halves(1.2, 1.1).share(),
     },
     Pattern {
         says: "Those who wait longest wait longer: its p99 completion time is 1.300 × that of the teacher.",

@@ -143,9 +143,8 @@ impl Said<'_> {
     /// Who loses by the size of jobs, where completion times are what counts: where smaller and larger ones surely fare differently, or one of
     /// them by more than the student may in the mean.
     fn by_size(&self) -> Option<String> {
-        let Self { verdict, judgement, objective, .. } = self;
-        let (by_size, halves) =
-            verdict.student.halves.filter(|_| judgement.rule_instead(verdict, objective).is_none())?;
+        let counts = !self.uses_rule && self.gates.has(Gate::Tail, self.objective);
+        let (by_size, halves) = self.verdict.student.halves.filter(|_| counts)?;
         let [smaller, larger] = halves;
         let loses = |half: &OfSize, other: &OfSize| {
             half.time.low > 1.0 && (other.time.high < 1.0 || half.time.value > LONGER.max(other.time.value))
