@@ -1,6 +1,7 @@
 //! The report of a hand-made run directory: complete, self-contained, reproducible, safe against hostile names.
 
 mod augmented;
+mod decision_times;
 mod directions;
 mod evidence;
 mod explained;

@@ -1,6 +1,6 @@
 //! The figures of an evaluation as plain data (`evaluation.json`).
 
-use super::{BySize, Departures, Disagreement, Looks, OfSize, PairedTail};
+use super::{BySize, Departures, Disagreement, Looks, PairedTail};
 use sched_distill_core::{figure::Figure, level::ALL_KINDS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -325,11 +325,10 @@ impl ClosedLoop {
         self.compared(policy, baseline)?.tail.as_ref()
     }
 
-    /// The smaller and the larger jobs of a policy against the same jobs under another one, and what their size is; `None` as above.
+    /// Completion times of a policy by the size of jobs, against those under another one; `None` as above.
     #[must_use]
-    pub fn halves_of(&self, policy: &str, baseline: &str) -> Option<(&BySize, &[OfSize; 2])> {
-        let by_size = self.compared(policy, baseline)?.by_size.as_ref()?;
-        Some((by_size, by_size.halves.as_ref()?))
+    pub fn by_size_of(&self, policy: &str, baseline: &str) -> Option<&BySize> {
+        self.compared(policy, baseline)?.by_size.as_ref()
     }
 
     /// The first student against another policy.

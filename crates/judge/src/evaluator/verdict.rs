@@ -1,9 +1,7 @@
 //! What an evaluation comes to: may the student take the scheduler's place, how does it stand to the best rule that is known, and
 //! where does it do worst?
 
-use super::{
-    BySize, ClosedLoop, Estimate, Evaluation, OfSize, PairedTail, PolicyOutcome, Role, closed_loop::paired_held,
-};
+use super::{BySize, ClosedLoop, Estimate, Evaluation, PairedTail, PolicyOutcome, Role, closed_loop::paired_held};
 use sched_distill_core::{figure::Figure, level::ALL_KINDS};
 
 /// What a closed loop says of a student.
@@ -57,8 +55,8 @@ pub struct Standing<'a> {
     pub to_heuristic: Option<Estimate>,
     /// Those who wait longest, against the teacher's; `None` if that is not known.
     pub tail: Option<&'a PairedTail>,
-    /// What the size of a job is, and its smaller and larger jobs against the teacher's; `None` if that is not known.
-    pub halves: Option<(&'a BySize, &'a [OfSize; 2])>,
+    /// Jobs by their size, against the teacher's; `None` if that is not known.
+    pub by_size: Option<&'a BySize>,
 }
 
 /// How the student does on another workload.
@@ -85,7 +83,7 @@ impl Evaluation {
             to_teacher: closed_loop.objective_of(&policy.policy, &teacher.policy),
             to_heuristic: best.and_then(|best| closed_loop.objective_of(&policy.policy, &best.policy)),
             tail: closed_loop.tail_of(&policy.policy, &teacher.policy),
-            halves: closed_loop.halves_of(&policy.policy, &teacher.policy),
+            by_size: closed_loop.by_size_of(&policy.policy, &teacher.policy),
         };
         let same = |e: Estimate| is_same(&e, objective);
         let as_good = best.filter(|best| closed_loop.objective_of(&best.policy, &teacher.policy).is_some_and(same));

@@ -144,8 +144,8 @@ impl Said<'_> {
     /// them by more than the student may in the mean.
     fn by_size(&self) -> Option<String> {
         let counts = !self.uses_rule && self.gates.has(Gate::Tail, self.objective);
-        let (by_size, halves) = self.verdict.student.halves.filter(|_| counts)?;
-        let [smaller, larger] = halves;
+        let by_size = self.verdict.student.by_size.filter(|_| counts)?;
+        let [smaller, larger] = by_size.halves.as_ref()?;
         let loses = |half: &OfSize, other: &OfSize| {
             half.time.low > 1.0 && (other.time.high < 1.0 || half.time.value > LONGER.max(other.time.value))
         };

@@ -2,7 +2,7 @@
 
 use super::{
     Asked, Extractor,
-    snapshot::{self, Gain, best_ms},
+    snapshot::{self, best_ms},
 };
 use crate::state::{JobView, Task, View};
 use sched_distill_core::feature::{Decided, Declared, Described, Level, Measured, Quantity};
@@ -29,8 +29,6 @@ impl<'a> Most<'a> {
 pub(super) struct Candidate<'a> {
     job: JobView<'a>,
     of: &'a snapshot::Candidate,
-    best: Gain,
-    single_ms: f64,
     /// Name of its type.
     model: &'a str,
 }
@@ -67,25 +65,25 @@ const QUANTITIES: &[Quantity<Job>] = &[
     Q::time(Declared, "marginal_gain", "Marginal gain: the time that the best of a worker,")
         .and("a server or both would save it; 1e9 ms if it would not train without.")
         .words("time saved by one more task", "that would save {less|more} time")
-        .compared(&|_, c| c.best.saved_ms),
+        .compared(&|_, c| c.of.best.saved_ms),
     Q::count(Decided, "idle_order", "1", "Place by arrival among the jobs that lack a worker or a server;")
         .and("others come behind all of these.")
         .words("place by arrival among idle jobs", "that comes {earlier|later} among those that cannot train yet")
         .value(&|_, c| c.of.idle_order),
     Q::time(Declared, "gap_to_best_gain", "Time that it would save less than the candidate that would save most.")
         .words("time saved, behind the best job", "that would save {more|less} time")
-        .ranked(&|q, c| q.saved_ms - c.best.saved_ms),
+        .ranked(&|q, c| q.saved_ms - c.of.best.saved_ms),
     Q::time(Declared, "gap_to_best_single_gain", "How much less time one worker or server would save it than the")
         .and("candidate that gains most by one.")
         .words("time saved by one task, behind the best", "that would save {more|less} time by one worker or server")
-        .ranked(&|q, c| q.single_ms - c.single_ms),
+        .ranked(&|q, c| q.single_ms - c.of.saved_by_one_ms),
     Q::absolute(Measured, "gap_to_best_speedup", "1", "Share by which it would speed up less than the candidate that")
         .and("would most.")
         .words("speed gained, behind the best job", "that would gain {more|less} speed")
-        .ranked(&|q, c| q.speedup - c.best.speedup),
+        .ranked(&|q, c| q.speedup - c.of.best.speedup),
     Q::time(Declared, "single_gain", "Time that the better of a worker and a server would save it.")
         .words("time saved by one worker or server", "that would save {less|more} time by one worker or server")
-        .ranked(&|_, c| c.single_ms),
+        .ranked(&|_, c| c.of.saved_by_one_ms),
     Q::time(Declared, "gain_of_worker", "Time that a further worker would save it; 0 if it can get none.")
         .words("time saved by one more worker", "that would save {less|more} time by a worker")
         .ranked(&|_, c| c.saved_ms(Task::Worker)),
@@ -97,11 +95,11 @@ const QUANTITIES: &[Quantity<Job>] = &[
         .ranked(&|_, c| c.saved_ms(Task::Both)),
     Q::absolute(Measured, "speedup", "1", "Share by which the best of a worker, a server or both would speed it up.")
         .words("speed gained by one more task", "that would gain {less|more} speed")
-        .ranked(&|_, c| c.best.speedup),
+        .ranked(&|_, c| c.of.best.speedup),
     Q::absolute(Measured, "speedup_in_reach", "1", "Share by which it could be sped up at most in this slot,")
         .and("with whatever more it wants.")
         .words("speed still in reach in this slot", "with {less|more} speed still in reach")
-        .ranked(&|_, c| c.best.in_reach),
+        .ranked(&|_, c| c.of.best.in_reach),
     Q::time(Declared, "time_left", "Time that it still needs with the tasks it has, at most 1e9 ms.")
         .words("time it still needs", "that needs {less|more} time with what it has")
         .compared(&|_, c| c.of.left_ms),
@@ -178,7 +176,7 @@ impl Extractor {
         let asked = Asked { seen: *seen, all: &self.snapshot };
         let candidates = asked.all.candidates().iter().map(|of| {
             let job = seen.job(of.job);
-            Candidate { job, of, best: of.best, single_ms: of.saved_by_one_ms, model: &job.job_type().name }
+            Candidate { job, of, model: &job.job_type().name }
         });
         self.job.write(&Most::new(asked), candidates, false, out)
     }
