@@ -1,0 +1,282 @@
+//! What does a line change in what is known?
+
+use super::{
+    event::{self, Event, JobStart, StageInfo, Text},
+    log::{Application, Executor, Job, JobResult, Locality, SqlExecution, Stage, Task, TaskEnd},
+};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+/// Most tasks that an application may have: 11 GB of memory.
+pub(super) const MOST_TASKS: usize = 200_000_000;
+
+/// Longest text that is kept of reasons, messages and descriptions, characters.
+const LONGEST_TEXT: usize = 1000;
+
+/// An application while its log is read.
+#[derive(Default)]
+pub(super) struct Collector {
+    application: Application,
+    jobs: HashMap<u32, usize>,
+    /// The job that first listed a stage.
+    owners: HashMap<u32, u32>,
+    stages: BTreeMap<(u32, u32), Stage>,
+    executors: HashMap<String, u32>,
+    sql_executions: BTreeMap<i64, SqlExecution>,
+    names: HashSet<Arc<str>>,
+    /// Whether a second application has begun, which is left out.
+    pub(super) is_over: bool,
+}
+
+impl Collector {
+    /// What is known so far.
+    pub(super) fn application(&mut self) -> &mut Application {
+        &mut self.application
+    }
+
+    /// All that is known.
+    pub(super) fn finish(mut self) -> Application {
+        for stage in self.stages.values_mut() {
+            stage.job = self.owners.get(&stage.id).copied();
+        }
+        self.application.stages = self.stages.into_values().collect();
+        self.application.sql_executions = self.sql_executions.into_values().collect();
+        self.application.tasks.shrink_to_fit();
+        self.application
+    }
+
+    /// Takes in an event; whether it is one that is kept.
+    pub(super) fn take(&mut self, event: Event<'_>) -> bool {
+        let application = &mut self.application;
+        match event {
+            Event::Start(start) => {
+                if application.spark_version.is_none() {
+                    application.spark_version = line(start.version);
+                }
+            }
+            Event::ApplicationStart(start) => {
+                let id = line(start.id);
+                if application.start_ms.is_some() && application.id != id {
+                    self.is_over = true;
+                    return true;
+                }
+                (application.name, application.id) = (line(start.name), id);
+                (application.attempt, application.user) = (line(start.attempt), line(start.user));
+                application.start_ms = Some(start.time_ms.unwrap_or_default());
+            }
+            Event::ApplicationEnd(end) => application.end_ms = Some(end.time_ms),
+            Event::Environment(environment) => {
+                if let Some(spark) = environment.spark {
+                    application.scheduling_mode = line(spark.scheduling_mode);
+                    application.task_cpus = spark.task_cpus.and_then(|cpus| cpus.get().parse().ok());
+                }
+            }
+            Event::ExecutorAdded(added) => {
+                if let Some(executor) = self.executor(&added.id) {
+                    executor.host = line(added.info.host);
+                    (executor.cores, executor.added_ms) = (added.info.cores, Some(added.time_ms));
+                }
+            }
+            Event::ExecutorRemoved(removed) => {
+                if let Some(executor) = self.executor(&removed.id) {
+                    executor.removed_ms = Some(removed.time_ms);
+                    executor.removed_reason = line(removed.reason);
+                }
+            }
+            Event::JobStart(start) => self.start_job(start),
+            Event::JobEnd(end) => match self.jobs.get(&end.id).and_then(|&place| application.jobs.get_mut(place)) {
+                Some(job) => {
+                    job.completion_ms = end.completion_ms;
+                    job.result = Some(match end.result.result.get() {
+                        "JobSucceeded" => JobResult::Succeeded,
+                        _ => JobResult::Failed(line(end.result.exception.and_then(|exception| exception.message))),
+                    });
+                }
+                None => application.reading.odd_jobs += 1,
+            },
+            Event::StageSubmitted(info) | Event::StageCompleted(info) => self.run_stage(&info),
+            Event::TaskStart => application.reading.tasks_started += 1,
+            Event::TaskEnd(end) => self.end_task(&end),
+            Event::SqlStart(start) => {
+                let execution = self.sql_executions.entry(start.id).or_default();
+                execution.id = start.id;
+                (execution.description, execution.start_ms) = (line(start.description), start.time_ms);
+            }
+            Event::SqlEnd(end) => {
+                let execution = self.sql_executions.entry(end.id).or_default();
+                (execution.id, execution.end_ms) = (end.id, end.time_ms);
+            }
+            Event::Other => return false,
+        }
+        true
+    }
+
+    fn start_job(&mut self, start: JobStart<'_>) {
+        let place = self.application.jobs.len();
+        if self.jobs.contains_key(&start.id) {
+            self.application.reading.odd_jobs += 1;
+            return;
+        }
+        self.jobs.insert(start.id, place);
+        let mut stage_ids = start.stage_ids;
+        stage_ids.extend(start.stages.iter().map(|info| info.id));
+        stage_ids.sort_unstable();
+        stage_ids.dedup();
+        for &id in &stage_ids {
+            self.owners.entry(id).or_insert(u32::try_from(place).unwrap_or(u32::MAX));
+        }
+        for info in &start.stages {
+            let key = (info.id, info.attempt);
+            if !self.stages.contains_key(&key) {
+                let stage = self.stage(info);
+                self.stages.insert(key, stage);
+            }
+        }
+        let properties = start.properties.unwrap_or_default();
+        let pool = properties.pool.map(|pool| self.shared(pool.get()));
+        self.application.jobs.push(Job {
+            id: start.id,
+            submission_ms: start.submission_ms,
+            completion_ms: None,
+            result: None,
+            stage_ids,
+            sql_execution: properties.sql_execution.and_then(|id| id.get().parse().ok()),
+            description: line(properties.description),
+            pool,
+        });
+    }
+
+    /// A stage that was not submitted yet.
+    fn stage(&mut self, info: &StageInfo<'_>) -> Stage {
+        Stage {
+            id: info.id,
+            attempt: info.attempt,
+            name: self.shared(info.name.as_ref().map_or("", Text::get)),
+            num_tasks: info.num_tasks,
+            parents: info.parents.clone(),
+            final_rdd: info.rdds.iter().map(|rdd| rdd.id).max(),
+            job: None,
+            was_submitted: false,
+            submission_ms: None,
+            completion_ms: None,
+            failure: None,
+        }
+    }
+
+    fn run_stage(&mut self, info: &StageInfo<'_>) {
+        let stage = self.stage(info);
+        let known = self.stages.entry((info.id, info.attempt)).or_insert(stage);
+        known.was_submitted = true;
+        known.num_tasks = known.num_tasks.max(info.num_tasks);
+        known.submission_ms = info.submission_ms.or(known.submission_ms);
+        if info.completion_ms.is_some() {
+            known.completion_ms = info.completion_ms;
+            known.failure = info.failure.as_ref().map(|reason| first_line(reason.get()));
+        }
+    }
+
+    fn end_task(&mut self, end: &event::TaskEnd<'_>) {
+        let info = &end.info;
+        let executor = self.executor_place(&info.executor);
+        let key = (end.stage, end.stage_attempt);
+        if !self.stages.contains_key(&key) {
+            let stage = Stage {
+                id: end.stage,
+                attempt: end.stage_attempt,
+                name: self.shared(""),
+                num_tasks: 0,
+                parents: Vec::new(),
+                final_rdd: None,
+                job: None,
+                was_submitted: true,
+                submission_ms: None,
+                completion_ms: None,
+                failure: None,
+            };
+            self.stages.insert(key, stage);
+        }
+        self.application.tasks.push(Task {
+            id: info.id,
+            launch_ms: info.launch_ms,
+            finish_ms: info.finish_ms,
+            run_time_ms: end.metrics.as_ref().map_or(0, |metrics| metrics.run_time_ms),
+            stage: end.stage,
+            stage_attempt: end.stage_attempt,
+            index: info.index,
+            attempt: info.attempt,
+            executor,
+            end: match end.end.reason.get() {
+                "Resubmitted" => TaskEnd::Resubmitted,
+                "TaskKilled" => TaskEnd::Killed,
+                _ if info.killed => TaskEnd::Killed,
+                "Success" if !info.failed => TaskEnd::Succeeded,
+                _ => TaskEnd::Failed,
+            },
+            locality: match info.locality.as_ref().map_or("", Text::get) {
+                "PROCESS_LOCAL" => Locality::Process,
+                "NODE_LOCAL" => Locality::Node,
+                "RACK_LOCAL" => Locality::Rack,
+                "ANY" => Locality::Any,
+                "NO_PREF" => Locality::NoPreference,
+                _ => Locality::Unknown,
+            },
+            is_speculative: info.speculative,
+            is_shuffle_map: end.kind.as_ref().is_some_and(|kind| kind.get() == "ShuffleMapTask"),
+        });
+    }
+
+    /// The place of an executor among all of them; it is made known where it is not.
+    fn executor_place(&mut self, id: &Text<'_>) -> u32 {
+        if let Some(&place) = self.executors.get(id.get()) {
+            return place;
+        }
+        // As it is kept, it may be known after all.
+        let id = first_line(id.get());
+        if let Some(&place) = self.executors.get(&id) {
+            return place;
+        }
+        let executors = &mut self.application.executors;
+        let place = u32::try_from(executors.len()).unwrap_or(u32::MAX);
+        executors.push(Executor {
+            id: id.clone(),
+            host: None,
+            cores: 0,
+            added_ms: None,
+            removed_ms: None,
+            removed_reason: None,
+        });
+        self.executors.insert(id, place);
+        place
+    }
+
+    fn executor(&mut self, id: &Text<'_>) -> Option<&mut Executor> {
+        let place = self.executor_place(id);
+        self.application.executors.get_mut(place as usize)
+    }
+
+    /// A text that is kept once however often it occurs.
+    fn shared(&mut self, text: &str) -> Arc<str> {
+        let text = first_line(text);
+        match self.names.get(text.as_str()) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let text: Arc<str> = text.into();
+                self.names.insert(Arc::clone(&text));
+                text
+            }
+        }
+    }
+}
+
+/// The first line of a text, if there is one.
+fn line(text: Option<Text<'_>>) -> Option<String> {
+    text.map(|text| first_line(text.get()))
+}
+
+/// The first line of a text, or what of it is not too long.
+fn first_line(text: &str) -> String {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    first.chars().take(LONGEST_TEXT).collect()
+}
