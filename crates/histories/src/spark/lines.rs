@@ -52,6 +52,9 @@ impl<R: Read> Lines<R> {
                 let (from, to) = (self.start, self.searched + length);
                 self.start = to + 1;
                 self.searched = self.start;
+                if to - from > self.longest {
+                    return Ok(Some(Line::TooLong((to - from) as u64)));
+                }
                 return Ok(Some(Line::Whole(self.buffer.get(from..to).unwrap_or_default(), true)));
             }
             self.searched = self.end;

@@ -4,7 +4,7 @@ use super::{Queries, totals::Totals};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 /// What was read: the applications of a file or folder.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparkLog {
     /// At least one, in the order of the names of their files.
     pub applications: Vec<Application>,
@@ -41,7 +41,7 @@ impl SparkLog {
 /// One application, or one attempt of it.
 ///
 /// All times are milliseconds since 1970 by the driver's clock. What a log does not say is `None`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Application {
     /// The files of its log, in order.
     pub files: Vec<PathBuf>,
