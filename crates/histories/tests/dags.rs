@@ -157,3 +157,37 @@ fn edges_never_make_a_cycle() -> Outcome {
     assert_eq!((queries.jobs[0].is_complete, queries.jobs[0].completion_ms), (false, None));
     Ok(())
 }
+
+#[test]
+fn made_up_logs_take_no_quadratic_time_or_memory() -> Outcome {
+    // Thousands of stages wait for thousands through one that ran nowhere.
+    let n = 6000;
+    let parents: Vec<u32> = (0..n).collect();
+    let first: Vec<Info<'_>> = parents.iter().map(|&id| Info(id, 0, &[], id + 1, 1)).collect();
+    let between = Info(n, 0, &parents, n + 1, 1);
+    let last: Vec<Info<'_>> = (n + 1..2 * n).map(|id| Info(id, 0, &[6000], id + 1, 1)).collect();
+    let mut text = application() + &job(0, 10, false, &[&first[..], &[between], &last].concat());
+    for (stage, id) in first.iter().chain(&last).zip(0..) {
+        text += &Ended::new(id, stage.0, 0, 10 + id, 11 + id).json();
+    }
+    let queries = of_text(&text)?.queries();
+    assert!(queries.cut_searches > 1000 && queries.jobs[0].edges.len() <= 5_000_000);
+    assert!(queries.notes().iter().any(|note| note.contains("not searched to the end")), "{:?}", queries.notes());
+
+    // Thousands of jobs of one query begin when thousands have ended.
+    let mut text = application();
+    for id in 0..2000 {
+        let (stage, from_ms) = (Info(id, 0, &[], id + 1, 1), 10 + 100 * i64::from(id / 1000));
+        text += &job(id, from_ms, true, &[stage]);
+        text += &Ended::new(id.into(), id, 0, from_ms, from_ms + 50).json();
+        text += &(stage.completed(from_ms, from_ms + 50, None) + &job_end(id, from_ms + 50));
+    }
+    let queries = of_text(&text)?.queries();
+    assert_eq!((queries.unordered_jobs, queries.jobs[0].assumed_edges.len()), (1, 0));
+    assert!(
+        queries.notes().iter().any(|note| note.contains("too many edges would be assumed")),
+        "{:?}",
+        queries.notes()
+    );
+    Ok(())
+}

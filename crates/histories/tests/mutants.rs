@@ -146,7 +146,7 @@ fn blocks(text: &[u8], is_lz4: bool) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
     #[test]
     fn changed_logs_are_read_or_refused(changes in changes()) {

@@ -21,8 +21,14 @@ fn log(name: &str) -> Result<Application, Box<dyn Error>> {
     read_one(&shared(&format!("spark/{name}")))
 }
 
-/// Rows of a table of totals: id, tasks, duration, sum and maximum of the durations of tasks, and sum of their run times.
-fn table(name: &str) -> Result<Vec<(u32, i64, Totals)>, Box<dyn Error>> {
+/// A row of a table of totals.
+struct Row {
+    id: u32,
+    duration_ms: i64,
+    totals: Totals,
+}
+
+fn table(name: &str) -> Result<Vec<Row>, Box<dyn Error>> {
     let text = fs::read_to_string(shared(&format!("spark/{name}_expectation.csv")))?;
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -39,23 +45,24 @@ fn table(name: &str) -> Result<Vec<(u32, i64, Totals)>, Box<dyn Error>> {
             duration_max_ms: cell("durationMax")?,
             executor_run_time_sum_ms: cell("executorRunTimeSum")?,
         };
-        rows.push((cell("id")?.try_into()?, cell("duration")?, totals));
+        rows.push(Row { id: cell("id")?.try_into()?, duration_ms: cell("duration")?, totals });
     }
     Ok(rows)
 }
 
-/// How many rows of the tables of stages and jobs are met in each column.
+/// How many rows of the tables of stages and of jobs are met in all columns, and how many there are.
 fn equal_rows(app: &Application, stages: &str, jobs: &str) -> Result<[(usize, usize); 2], Box<dyn Error>> {
     let took = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to - from);
-    let (of_stages, of_jobs) = (app.stage_totals(), app.job_totals());
-    let stage_ms: BTreeMap<u32, _> =
-        app.stages.iter().map(|s| (s.id, took(s.submission_ms, s.completion_ms))).collect();
-    let job_ms: BTreeMap<u32, _> = app.jobs.iter().map(|j| (j.id, took(j.submission_ms, j.completion_ms))).collect();
-    let (stages, jobs) = (table(stages)?, table(jobs)?);
-    let met = |row: &&(u32, i64, Totals)| of_stages.get(&(row.0, 0)) == Some(&row.2) && stage_ms[&row.0] == Some(row.1);
-    let met_stages = stages.iter().filter(met).count();
-    let met = |row: &&(u32, i64, Totals)| of_jobs.get(&row.0) == Some(&row.2) && job_ms[&row.0] == Some(row.1);
-    Ok([(met_stages, stages.len()), (jobs.iter().filter(met).count(), jobs.len())])
+    let of_stages: BTreeMap<u32, Totals> =
+        app.stage_totals().into_iter().map(|((id, _), totals)| (id, totals)).collect();
+    let of_jobs = app.job_totals();
+    let stage_ms = app.stages.iter().map(|stage| (stage.id, took(stage.submission_ms, stage.completion_ms))).collect();
+    let job_ms = app.jobs.iter().map(|job| (job.id, took(job.submission_ms, job.completion_ms))).collect();
+    let met = |rows: &[Row], totals: &BTreeMap<u32, Totals>, took_ms: BTreeMap<u32, Option<i64>>| {
+        let is_met = |row: &&Row| totals.get(&row.id) == Some(&row.totals) && took_ms[&row.id] == Some(row.duration_ms);
+        (rows.iter().filter(is_met).count(), rows.len())
+    };
+    Ok([met(&table(stages)?, &of_stages, stage_ms), met(&table(jobs)?, &of_jobs, job_ms)])
 }
 
 #[test]

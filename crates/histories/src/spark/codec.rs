@@ -79,8 +79,10 @@ fn packing(path: &Path, head: &[u8]) -> Result<Packing, HistoryError> {
         return Err(refused(packing, advice));
     }
     // An empty file is empty, however it would have been packed.
-    let extension = path.extension().filter(|_| !head.is_empty()).and_then(|extension| extension.to_str());
-    match extension.unwrap_or_default() {
+    let name = path.file_name().filter(|_| !head.is_empty()).and_then(|name| name.to_str()).unwrap_or_default();
+    // What Spark adds to the name after that of the codec.
+    let name = [".inprogress", ".compact"].iter().fold(name, |name, state| name.strip_suffix(state).unwrap_or(name));
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
         "zstd" | "zst" => Ok(Packing::Zstd),
         "gz" => Ok(Packing::Gzip),
         "lz4" => Ok(Packing::Lz4),
@@ -121,6 +123,7 @@ mod tests {
         assert_eq!(of("app-1.zstd", b"LZ4Block\x25"), Ok(Packing::Lz4));
         assert_eq!(of("app-1", b"\x82SNAPPY\0\0\0\0\x01"), Ok(Packing::Snappy));
         assert_eq!(of("app-1.lz4", b"LZ4B"), Ok(Packing::Lz4));
+        assert_eq!(of("events_1_app-1.snappy.compact", b"?"), Ok(Packing::Snappy));
         assert_eq!(of("app-1.lz4", b""), Ok(Packing::Plain));
         assert_eq!(of("app-1", b"hello"), Ok(Packing::Plain));
     }

@@ -9,7 +9,7 @@ use super::{
     wave::{self, Wave, Waves},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -35,6 +35,10 @@ pub struct Queries {
     pub matched_stages: usize,
     /// Stages with a parent that ran nowhere in the log, and whose parents are those before it.
     pub passed_stages: usize,
+    /// Stages whose parents were not searched to the end, as a log that lists more than 5 million stages over and over takes too long.
+    pub cut_searches: usize,
+    /// DAGs without assumed edges, as there would be more than 100,000.
+    pub unordered_jobs: usize,
     /// Edges from a stage of another DAG, whose output was used again. There is no edge for them.
     pub outside_edges: usize,
     /// Edges that lead from a stage to one that was submitted before it, as only a damaged log has them. They are left out.
@@ -141,11 +145,12 @@ impl Queries {
         let mut stages = Stages::of(application, &ran);
         let mut queries = Self { skipped_stages: stages.skipped, matched_stages: stages.matched(), ..Self::default() };
         let groups = groups(application, &ran, &stages);
-        queries.empty_jobs = application.jobs.len() - groups.iter().map(|group| group.jobs.len()).sum::<usize>();
+        let with_tasks = groups.iter().map(|group| group.jobs.len()).sum();
+        queries.empty_jobs = application.jobs.len().saturating_sub(with_tasks);
         // Where a stage stands: which DAG, and which place in it.
         let mut places: HashMap<u32, (u32, u32)> = HashMap::new();
         for (job, group) in (0..).zip(&groups) {
-            places.extend((0..).zip(&group.stages).map(|(place, &(_, id, _))| (id, (job, place))));
+            places.extend((0..).zip(&group.stages).map(|(place, stage)| (stage.id, (job, place))));
         }
         for (job, group) in (0..).zip(&groups) {
             let job = queries.job(job, group, application, &mut stages, &places);
@@ -164,8 +169,8 @@ impl Queries {
         places: &HashMap<u32, (u32, u32)>,
     ) -> DagJob {
         let mut dag = Vec::with_capacity(group.stages.len());
-        let mut edges = BTreeSet::new();
-        for (child, &(submission_ms, id, _)) in (0..).zip(&group.stages) {
+        let mut edges = Vec::new();
+        for (child, &Ran { submission_ms, id, .. }) in (0..).zip(&group.stages) {
             let attempts = stages.attempts(id);
             let submitted = attempts.iter().filter(|stage| stage.was_submitted);
             dag.push(DagStage {
@@ -181,17 +186,19 @@ impl Queries {
                 copies: 0,
                 is_complete: attempts.iter().any(|stage| stage.has_succeeded()),
             });
-            let (parents, passed) = stages.parents(id);
-            self.passed_stages += usize::from(passed);
-            for parent in parents {
+            let parents = stages.parents(id);
+            self.passed_stages += usize::from(parents.passed);
+            self.cut_searches += usize::from(parents.is_cut);
+            for parent in parents.ids {
                 match places.get(&parent) {
-                    Some(&(job, parent)) if job == place && parent < child => _ = edges.insert([parent, child]),
+                    Some(&(job, parent)) if job == place && parent < child => edges.push([parent, child]),
                     Some(&(job, _)) if job == place => self.odd_edges += 1,
                     _ => self.outside_edges += 1,
                 }
             }
         }
-        let edges: Vec<[u32; 2]> = edges.into_iter().collect();
+        // Parents of one stage differ, so that no edge is there twice.
+        edges.sort_unstable();
         let succeeded = |job: &&Job| job.result == Some(JobResult::Succeeded);
         let jobs = &group.jobs;
         let sql = group.sql_execution.and_then(|id| {
@@ -200,6 +207,8 @@ impl Queries {
         });
         let described = || jobs.iter().find_map(|job| job.description.clone());
         let name = sql.or_else(described).filter(|name| !name.is_empty());
+        let assumed_edges = assumed(group, &dag, &edges, application);
+        self.unordered_jobs += usize::from(assumed_edges.is_none());
         let completions: Option<Vec<i64>> = jobs.iter().map(|job| job.completion_ms).collect();
         DagJob {
             sql_execution: group.sql_execution,
@@ -209,7 +218,7 @@ impl Queries {
             submission_ms: group.submission_ms,
             completion_ms: completions.and_then(|all| all.into_iter().max()),
             is_complete: jobs.iter().all(succeeded) && dag.iter().all(|stage| stage.is_complete),
-            assumed_edges: assumed(group, &dag, &edges, application),
+            assumed_edges: assumed_edges.unwrap_or_default(),
             stages: dag,
             edges,
         }
@@ -219,7 +228,7 @@ impl Queries {
     fn run(&mut self, application: &Application, counting: &[bool], places: &HashMap<u32, (u32, u32)>) {
         let tasks = &application.tasks;
         let order = wave::by_launch(tasks);
-        let waves = wave::waves(tasks, &order);
+        let waves = wave::waves(tasks, &order, |executor| application.most_tasks_on(executor));
         // Durations in the order of the ends, which is that of the tasks.
         for ((task, &counts), &wave) in tasks.iter().zip(counting).zip(&waves) {
             let place = places.get(&task.stage);
@@ -281,6 +290,8 @@ impl Queries {
             ),
             (unmatched, format!("for {unmatched} of {} skipped stages no stage ran in their place", self.skipped_stages)),
             (self.passed_stages, format!("{} stages have parents that ran nowhere in the log", self.passed_stages)),
+            (self.cut_searches, format!("of {} stages the parents were not searched to the end", self.cut_searches)),
+            (self.unordered_jobs, format!("in {} jobs too many edges would be assumed by time, and none is", self.unordered_jobs)),
             (self.outside_edges, format!("{} times output of another job was used again", self.outside_edges)),
             (self.odd_edges, format!("{} edges lead back in time and are left out", self.odd_edges)),
             (incomplete, format!("{incomplete} of {} jobs failed, or were not complete when the log ends", self.jobs.len())),
@@ -315,8 +326,17 @@ struct Group<'a> {
     submission_ms: i64,
     /// By submission.
     jobs: Vec<&'a Job>,
-    /// Stages with tasks: when they were submitted, their ids, and their jobs by place in the application; in this order.
-    stages: Vec<(i64, u32, u32)>,
+    /// By submission.
+    stages: Vec<Ran>,
+}
+
+/// A stage with tasks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ran {
+    submission_ms: i64,
+    id: u32,
+    /// By place in the application.
+    job: u32,
 }
 
 /// The DAGs that ran any task, by submission.
@@ -328,7 +348,7 @@ fn groups<'a>(application: &'a Application, ran: &HashSet<u32>, stages: &Stages<
         *launch_ms = task.launch_ms.min(*launch_ms);
     }
     // By SQL execution, or by job where it belongs to none.
-    let mut groups: BTreeMap<(Option<i64>, u32), Vec<(i64, u32, u32)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Option<i64>, u32), Vec<Ran>> = BTreeMap::new();
     for &id in ran {
         let attempts = stages.attempts(id);
         let Some(place) = attempts.iter().find_map(|stage| stage.job) else { continue };
@@ -336,7 +356,7 @@ fn groups<'a>(application: &'a Application, ran: &HashSet<u32>, stages: &Stages<
         let submission_ms = attempts.iter().filter_map(|stage| stage.submission_ms).min();
         let submission_ms = submission_ms.or_else(|| launches.get(&id).copied()).unwrap_or_default();
         let key = (job.sql_execution, if job.sql_execution.is_some() { 0 } else { place });
-        groups.entry(key).or_default().push((submission_ms, id, place));
+        groups.entry(key).or_default().push(Ran { submission_ms, id, job: place });
     }
     let mut by_execution: HashMap<i64, Vec<&Job>> = HashMap::new();
     for job in &application.jobs {
@@ -352,7 +372,7 @@ fn groups<'a>(application: &'a Application, ran: &HashSet<u32>, stages: &Stages<
         };
         jobs.sort_by_key(|job| job.submission_ms);
         let first_ms = jobs.iter().filter_map(|job| job.submission_ms).min();
-        let submission_ms = first_ms.or(stages.first().map(|&(ms, ..)| ms)).unwrap_or_default();
+        let submission_ms = first_ms.or(stages.first().map(|stage| stage.submission_ms)).unwrap_or_default();
         Some(Group { sql_execution, submission_ms, jobs, stages })
     });
     let mut groups: Vec<Group<'_>> = with_jobs.collect();
@@ -360,11 +380,15 @@ fn groups<'a>(application: &'a Application, ran: &HashSet<u32>, stages: &Stages<
     groups
 }
 
-/// Edges that the order in time suggests, where the log records none ([why](Queries#order-by-time)).
-fn assumed(group: &Group<'_>, dag: &[DagStage], edges: &[[u32; 2]], application: &Application) -> Vec<[u32; 2]> {
-    /// Beyond this many the order in time is not what made them wait.
+/// Edges that the order in time suggests, where the log records none ([why](Queries#order-by-time)); `None` if there are too many.
+fn assumed(
+    group: &Group<'_>,
+    dag: &[DagStage],
+    edges: &[[u32; 2]],
+    application: &Application,
+) -> Option<Vec<[u32; 2]>> {
     const MOST: usize = 100_000;
-    let job_of = |stage: u32| group.stages.get(stage as usize).map(|&(.., job)| job);
+    let job_of = |stage: u32| group.stages.get(stage as usize).map(|stage| stage.job);
     let read: HashSet<u32> = edges.iter().map(|&[parent, _]| parent).collect();
     let with_parents: HashSet<u32> =
         edges.iter().filter(|&&[parent, child]| job_of(parent) == job_of(child)).map(|&[_, child]| child).collect();
@@ -397,9 +421,9 @@ fn assumed(group: &Group<'_>, dag: &[DagStage], edges: &[[u32; 2]], application:
         let direct = sinks.iter().take(before).rev().take_while(|&&(end_ms, ..)| end_ms >= latest_ms);
         assumed.extend(direct.filter(|&&(.., parent)| parent < child).map(|&(.., parent)| [parent, child]));
         if assumed.len() > MOST {
-            return Vec::new();
+            return None;
         }
     }
     assumed.sort_unstable();
-    assumed
+    Some(assumed)
 }

@@ -140,7 +140,10 @@ fn databricks(folder: &Path, entries: &[(String, PathBuf)]) -> Option<Log> {
 mod tests {
     use super::*;
 
-    fn names(of: &[&str], by: fn(&Path, &[(String, PathBuf)]) -> Option<Log>) -> Option<(Vec<String>, Vec<String>)> {
+    type Way = fn(&Path, &[(String, PathBuf)]) -> Option<Log>;
+
+    /// Names of the files of the log that a folder with these is, and what is missing.
+    fn names(of: &[&str], by: Way) -> Option<(Vec<String>, Vec<String>)> {
         let mut entries: Vec<_> = of.iter().map(|name| ((*name).to_owned(), PathBuf::from(name))).collect();
         entries.sort();
         let log = by(Path::new("f"), &entries)?;

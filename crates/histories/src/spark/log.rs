@@ -327,6 +327,14 @@ impl Application {
         (executors.unwrap_or(0), changes.iter().map(|change| change.cores).max().unwrap_or(0))
     }
 
+    /// How many tasks an executor, by its place, runs at once at most: its cores by those that a task takes, if the log says so.
+    pub(super) fn most_tasks_on(&self, executor: u32) -> usize {
+        match self.executors.get(executor as usize).map(|executor| executor.cores) {
+            None | Some(0) => usize::MAX,
+            Some(cores) => (cores / self.task_cpus.unwrap_or(1).max(1)).max(1) as usize,
+        }
+    }
+
     /// Sums over the tasks of each attempt of a stage that ran any, by id and attempt.
     #[must_use]
     pub fn stage_totals(&self) -> BTreeMap<(u32, u32), Totals> {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most stages that are passed through in search of parents, over all searches: far more than any log has, and a limit to what a made-up
 /// one takes.
-const MOST_STEPS: usize = 20_000_000;
+const MOST_STEPS: usize = 5_000_000;
 
 /// Stages that were completed and compute the same RDD: when each was, and its id, by time.
 #[derive(Default)]
@@ -18,6 +18,17 @@ struct Computed {
     shuffled: Vec<(i64, u32)>,
     /// To give a result.
     other: Vec<(i64, u32)>,
+}
+
+/// What a stage waited for.
+#[derive(Default)]
+pub(super) struct Parents {
+    /// Ids, ascending.
+    pub(super) ids: Vec<u32>,
+    /// Whether a parent that ran nowhere was passed.
+    pub(super) passed: bool,
+    /// Whether the search was given up, as all searches together took too long.
+    pub(super) is_cut: bool,
 }
 
 /// The stages of an application by id, attempts taken together.
@@ -83,30 +94,31 @@ impl<'a> Stages<'a> {
         self.by_id.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// The stages with tasks that a stage waited for, by id: its parents, those that ran in their place, and past parents that ran nowhere
-    /// the ones before these. Whether any had to be passed is returned, too.
-    pub(super) fn parents(&mut self, id: u32) -> (Vec<u32>, bool) {
-        let (mut found, mut passed) = (Vec::new(), false);
+    /// The stages with tasks that a stage waited for: its parents, those that ran in their place, and past parents that ran nowhere the
+    /// ones before these.
+    pub(super) fn parents(&mut self, id: u32) -> Parents {
+        let mut found = Parents::default();
         let mut seen = HashSet::from([id]);
         let mut left: Vec<u32> = self.listed(id).collect();
         while let Some(parent) = left.pop() {
             let parent = self.in_place.get(&parent).copied().unwrap_or(parent);
             self.steps += 1;
             if self.steps > MOST_STEPS {
-                return (found, true);
+                found.is_cut = true;
+                break;
             }
             if !seen.insert(parent) {
                 continue;
             }
             if self.ran.contains(&parent) {
-                found.push(parent);
+                found.ids.push(parent);
             } else {
-                passed = true;
+                found.passed = true;
                 left.extend(self.listed(parent));
             }
         }
-        found.sort_unstable();
-        (found, passed)
+        found.ids.sort_unstable();
+        found
     }
 
     /// Parents as the log lists them.

@@ -4,6 +4,9 @@
 //! wave. An executor of Spark runs a task on each of its cores, where schedulers here know executors that run one task at a time: with `k`
 //! tasks of a stage at once for the first time, it is its `k`-th core that meets the stage for the first time. Of an executor with one core
 //! this is its first task of the stage.
+//!
+//! The driver launches the next task on a core a little before it has noted the end of the last one. Where the cores of an executor are
+//! known, no more tasks run at once than it has: those that end next have left theirs.
 
 use super::log::{Task, TaskEnd};
 use std::{
@@ -77,9 +80,10 @@ struct Busy {
 }
 
 impl Busy {
-    fn launch(&mut self, task: &Task) -> Wave {
+    /// Launches a task where at most so many run at once.
+    fn launch(&mut self, task: &Task, most: usize) -> Wave {
         while let Some(Reverse((finish_ms, stage))) = self.running.peek().copied() {
-            if finish_ms > task.launch_ms {
+            if finish_ms > task.launch_ms && self.running.len() < most {
                 break;
             }
             self.running.pop();
@@ -102,13 +106,13 @@ impl Busy {
     }
 }
 
-/// The wave of each task, by its place; `order` is that of the launches.
-pub(super) fn waves(tasks: &[Task], order: &[usize]) -> Vec<Wave> {
+/// The wave of each task, by its place; `order` is that of the launches, and an executor runs at most so many tasks at once.
+pub(super) fn waves(tasks: &[Task], order: &[usize], most: impl Fn(u32) -> usize) -> Vec<Wave> {
     let mut waves = vec![Wave::Rest; tasks.len()];
     let mut executors: HashMap<u32, Busy> = HashMap::new();
     for &place in order {
         if let (Some(task), Some(wave)) = (tasks.get(place), waves.get_mut(place)) {
-            *wave = executors.entry(task.executor).or_default().launch(task);
+            *wave = executors.entry(task.executor).or_default().launch(task, most(task.executor));
         }
     }
     waves
@@ -119,7 +123,7 @@ mod tests {
     use super::*;
     use crate::spark::Locality;
 
-    fn of(runs: &[(i64, i64, u32, u32)]) -> Vec<Wave> {
+    fn of(runs: &[(i64, i64, u32, u32)], most: usize) -> Vec<Wave> {
         let tasks: Vec<Task> = runs
             .iter()
             .zip(0..)
@@ -139,14 +143,14 @@ mod tests {
                 is_shuffle_map: false,
             })
             .collect();
-        waves(&tasks, &by_launch(&tasks))
+        waves(&tasks, &by_launch(&tasks), |_| most)
     }
 
     #[test]
     fn of_one_core_the_first_tasks_are_told_from_later_ones() {
         use Wave::{First, Fresh, Rest};
         let runs = [(0, 5, 0, 0), (5, 7, 0, 0), (7, 9, 0, 1), (9, 10, 0, 0), (10, 11, 0, 1), (0, 1, 1, 1)];
-        assert_eq!(of(&runs), [Fresh, Rest, First, Rest, Rest, Fresh]);
+        assert_eq!(of(&runs, usize::MAX), [Fresh, Rest, First, Rest, Rest, Fresh]);
     }
 
     #[test]
@@ -162,6 +166,14 @@ mod tests {
             (9, 10, 0, 1),
             (9, 10, 0, 1),
         ];
-        assert_eq!(of(&runs), [Fresh, Fresh, Rest, First, First, Rest, Rest, Fresh]);
+        assert_eq!(of(&runs, usize::MAX), [Fresh, Fresh, Rest, First, First, Rest, Rest, Fresh]);
+    }
+
+    #[test]
+    fn no_more_tasks_run_at_once_than_there_are_cores() {
+        use Wave::{First, Fresh, Rest};
+        let runs = [(0, 10, 0, 0), (0, 12, 0, 0), (9, 20, 0, 0), (11, 20, 0, 1)];
+        assert_eq!(of(&runs, 2), [Fresh, Fresh, Rest, First]);
+        assert_eq!(of(&runs, usize::MAX), [Fresh, Fresh, Fresh, First]);
     }
 }
