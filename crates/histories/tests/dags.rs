@@ -144,6 +144,20 @@ fn parents_that_ran_nowhere_are_passed() -> Outcome {
 }
 
 #[test]
+fn stages_that_have_only_tasks_ran() -> Outcome {
+    let stages = [Info(0, 0, &[], 1, 1), Info(1, 0, &[0], 2, 1)];
+    let tasks =
+        [Ended::new(0, 0, 0, 12, 20).json(), Ended::new(1, 1, 0, 22, 30).json(), Ended::new(2, 9, 0, 22, 30).json()];
+    let app = of_text(&(application() + &job(0, 10, false, &stages) + &tasks.concat()))?;
+    let queries = app.queries();
+    assert_eq!((queries.skipped_stages, queries.outside_runs, queries.jobs.len()), (0, 1, 1));
+    assert_eq!(queries.jobs[0].edges, [[0, 1]]);
+    assert_eq!(queries.jobs[0].stages[1].submission_ms, 22);
+    assert!(!queries.jobs[0].is_complete);
+    Ok(())
+}
+
+#[test]
 fn edges_never_make_a_cycle() -> Outcome {
     // Each names the other as its parent, and itself.
     let stages = [Info(0, 0, &[1, 0], 1, 1), Info(1, 0, &[0, 1, 0], 2, 1)];

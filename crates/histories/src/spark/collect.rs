@@ -180,22 +180,10 @@ impl Collector {
     fn end_task(&mut self, end: &event::TaskEnd<'_>) {
         let info = &end.info;
         let executor = self.executor_place(&info.executor);
-        let key = (end.stage, end.stage_attempt);
-        if !self.stages.contains_key(&key) {
-            let stage = Stage {
-                id: end.stage,
-                attempt: end.stage_attempt,
-                name: self.shared(""),
-                num_tasks: 0,
-                parents: Vec::new(),
-                final_rdd: None,
-                job: None,
-                was_submitted: true,
-                submission_ms: None,
-                completion_ms: None,
-                failure: None,
-            };
-            self.stages.insert(key, stage);
+        match self.stages.get_mut(&(end.stage, end.stage_attempt)) {
+            // A log that lost its other events may say nothing else of it.
+            Some(stage) => stage.was_submitted = true,
+            None => self.add_unknown_stage(end.stage, end.stage_attempt),
         }
         self.application.tasks.push(Task {
             id: info.id,
@@ -225,6 +213,24 @@ impl Collector {
             is_speculative: info.speculative,
             is_shuffle_map: end.kind.as_ref().is_some_and(|kind| kind.get() == "ShuffleMapTask"),
         });
+    }
+
+    /// Makes a stage known of which there are only tasks.
+    fn add_unknown_stage(&mut self, id: u32, attempt: u32) {
+        let stage = Stage {
+            id,
+            attempt,
+            name: self.shared(""),
+            num_tasks: 0,
+            parents: Vec::new(),
+            final_rdd: None,
+            job: None,
+            was_submitted: true,
+            submission_ms: None,
+            completion_ms: None,
+            failure: None,
+        };
+        self.stages.insert((id, attempt), stage);
     }
 
     /// The place of an executor among all of them; it is made known where it is not.

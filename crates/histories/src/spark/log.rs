@@ -30,9 +30,9 @@ impl SparkLog {
     pub fn notes(&self) -> Vec<String> {
         let left_out = self.left_out.iter().map(|(path, reason)| format!("{}: left out: {reason}", path.display()));
         let attempts = self.attempts();
-        let attempts = attempts.iter().map(|(id, attempts)| {
-            format!("application {id:?} has {} attempts here: {}", attempts.len(), attempts.join(", "))
-        });
+        let attempts = attempts
+            .iter()
+            .map(|(id, attempts)| format!("application {id:?} has {} attempts here: {attempts:?}", attempts.len()));
         let of_applications = self.applications.iter().flat_map(Application::notes);
         left_out.chain(attempts).chain(of_applications).collect()
     }
@@ -141,7 +141,7 @@ pub struct Stage {
     pub final_rdd: Option<u32>,
     /// The first job that lists it, by its place in [`Application::jobs`].
     pub job: Option<u32>,
-    /// Whether it was submitted. One that never was is skipped, as its output was there, or its job ended before.
+    /// Whether it was submitted, or has tasks. One that never was is skipped, as its output was there, or its job ended before.
     pub was_submitted: bool,
     /// When it was submitted.
     pub submission_ms: Option<i64>,

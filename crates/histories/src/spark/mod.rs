@@ -60,6 +60,25 @@ const STEP: u64 = 1 << 20;
 ///
 /// A file or folder that cannot be read, is packed in a way that is not read (lzf), or has no event of Spark; of a folder of applications,
 /// only if none can be used. Single lines are no error, nor is a log that is cut or damaged.
+///
+/// # Examples
+///
+/// ```
+/// use sched_distill_histories::spark;
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("local-1");
+/// let lines = [
+///     r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.3"}"#,
+///     r#"{"Event":"SparkListenerApplicationStart","App Name":"pi","App ID":"local-1","Timestamp":5,"User":"me"}"#,
+///     r#"{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":6,"Stage IDs":[0],"Stage Infos":[]}"#,
+/// ];
+/// std::fs::write(&path, lines.join("\n"))?;
+/// let log = spark::read(&path, &mut |_read, _of| {})?;
+/// assert_eq!(log.applications[0].name.as_deref(), Some("pi"));
+/// assert_eq!(log.notes(), ["\"local-1\": the log ends before the application did, with 1 jobs running"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(path: &Path, progress: &mut Progress<'_>) -> Result<SparkLog, HistoryError> {
     let found = files::find(path)?;
     let size_of =
