@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum HistoryError {
     /// A file or folder cannot be read.
-    #[error("{path}: cannot read event log")]
+    #[error("{path}: cannot read")]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -46,6 +46,20 @@ pub enum HistoryError {
         path: PathBuf,
         /// What is there instead.
         found: String,
+    },
+    /// A file is not of the form that it is read as, or has nothing that can be used.
+    #[error("{path}: {place}: {found}; {allowed}: {advice}")]
+    OtherForm {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, as `line 1`.
+        place: String,
+        /// What is there.
+        found: String,
+        /// What could be there.
+        allowed: String,
+        /// What to do.
+        advice: String,
     },
     /// There is more than can be held.
     #[error("{path}: has more than {most} {what}; give fewer logs at a time")]

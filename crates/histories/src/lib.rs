@@ -15,6 +15,9 @@
 //! ```
 
 mod error;
+mod input;
+pub mod jobs;
+mod lines;
 pub mod spark;
 
 pub use error::HistoryError;

@@ -228,7 +228,7 @@ fn what_is_no_log_is_one_clear_error() -> Outcome {
         "is packed as lzf, which is not read: set spark.eventLog.compression.codec to zstd",
     )?;
     let message = whole(&read(&dir.path().join("nothing")).expect_err("there is none"));
-    assert!(message.contains("nothing: cannot read event log: No such file"), "{message}");
+    assert!(message.contains("nothing: cannot read: No such file"), "{message}");
     let empty = dir.path().join("empty");
     fs::create_dir(&empty)?;
     let message = whole(&read(&empty).expect_err("it is empty"));

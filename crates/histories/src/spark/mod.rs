@@ -16,23 +16,25 @@ mod collect;
 mod dag;
 mod event;
 mod files;
-mod lines;
 mod log;
 mod resolve;
 mod totals;
 mod wave;
 
-use crate::HistoryError;
+use crate::{
+    HistoryError,
+    input::{Counted, STEP, shown},
+    lines::{LONGEST, Line, Lines},
+};
 use collect::{Collector, MOST_TASKS};
 use files::Log;
-use lines::{LONGEST, Line, Lines};
 use std::{
     cell::Cell,
     fs::{self, File},
-    io::{self, Read},
     path::Path,
 };
 
+pub use crate::input::Progress;
 pub use dag::{DagJob, DagStage, Launch, Queries};
 pub use log::{
     Application, Change, Executor, Job, JobResult, Locality, Malformed, Reading, SparkLog, SqlExecution, Stage, Task,
@@ -40,12 +42,6 @@ pub use log::{
 };
 pub use totals::Totals;
 pub use wave::{Wave, Waves};
-
-/// Told how far reading is: bytes of the files that were read, packed as they are, and bytes that there are.
-pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
-
-/// Bytes between two calls of [`Progress`], at least.
-const STEP: u64 = 1 << 20;
 
 /// Reads the event log of an application, or a folder of them:
 ///
@@ -171,7 +167,7 @@ impl Reader<'_, '_> {
     ) -> Result<(), HistoryError> {
         let file = File::open(path).map_err(|source| HistoryError::Io { path: path.to_owned(), source })?;
         let read = Cell::new(self.read.get());
-        let mut lines = Lines::new(codec::unpacked(path, Counted { file, read: &read })?);
+        let mut lines = Lines::new(codec::unpacked(path, Counted { input: file, read: &read })?);
         let mut number = 0;
         loop {
             if read.get() - self.told >= STEP {
@@ -255,24 +251,4 @@ fn malformed(collector: &mut Collector, path: &Path, line: u64, problem: String)
 fn cut(collector: &mut Collector, path: &Path, lines: u64, problem: &str) {
     let text = format!("{}: is cut or damaged after line {lines}, and read up to there: {problem}", path.display());
     collector.application().reading.cuts.push(text);
-}
-
-/// The begin of a line as it can be shown: what would move a cursor is written out.
-fn shown(line: &[u8]) -> String {
-    let begin = String::from_utf8_lossy(line.get(..60).unwrap_or(line)).into_owned();
-    if line.len() > 60 { format!("{begin:?}..") } else { format!("{begin:?}") }
-}
-
-/// A file that counts what is read of it.
-struct Counted<'a> {
-    file: File,
-    read: &'a Cell<u64>,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(out)?;
-        self.read.set(self.read.get() + read as u64);
-        Ok(read)
-    }
 }

@@ -6,13 +6,13 @@
 use std::io::{self, ErrorKind, Read};
 
 /// Longest line that is read, bytes.
-pub(super) const LONGEST: usize = 64 << 20;
+pub(crate) const LONGEST: usize = 64 << 20;
 
 /// The buffer at first, bytes.
 const FIRST: usize = 1 << 18;
 
 /// The lines of a text.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
     /// What is filled and not given yet.
@@ -24,7 +24,7 @@ pub(super) struct Lines<R> {
 }
 
 /// A line.
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// Without what ends it, and whether anything does.
     Whole(&'a [u8], bool),
     /// One of so many bytes, which is too long.
@@ -32,7 +32,7 @@ pub(super) enum Line<'a> {
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self::limited(input, FIRST, LONGEST)
     }
 
@@ -45,7 +45,7 @@ impl<R: Read> Lines<R> {
     /// # Errors
     ///
     /// As those of the input; what was read of the line before is lost.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             let found = self.buffer.get(self.searched..self.end).and_then(|rest| memchr::memchr(b'\n', rest));
             if let Some(length) = found {
