@@ -22,6 +22,9 @@ pub(crate) const STEP: u64 = 1 << 20;
 /// Bytes at the begin of a file that tell what it is.
 const HEAD: u64 = 1 << 16;
 
+/// The mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Begins of files that are packed in a way that is not read, and what to do.
 const REFUSED: [(&[u8], &str, &str); 4] = [
     (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "unpack it with `zstd -d`"),
@@ -62,6 +65,26 @@ pub(crate) fn open<'a>(path: &Path, read: &'a Cell<u64>) -> Result<(Box<dyn Read
     let is_gzip = head.starts_with(&[0x1f, 0x8b]);
     let whole = BufReader::with_capacity(1 << 18, Cursor::new(head).chain(file));
     Ok((if is_gzip { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) }, total))
+}
+
+/// An input without the mark of UTF-8 that some programs begin a text with.
+pub(crate) fn unmarked<'a>(mut input: impl Read + 'a) -> impl Read + 'a {
+    let mut head = Vec::new();
+    let failed = (&mut input).take(3).read_to_end(&mut head).err();
+    if head == MARK {
+        head.clear();
+    }
+    // A failure comes where it did.
+    Cursor::new(head).chain(Failing(failed)).chain(input)
+}
+
+/// An input that fails once, or is empty.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 /// The first bytes of a file, unpacked.
@@ -130,11 +153,16 @@ impl<'a, 'p> Text<'a, 'p> {
 
 /// A text without the mark of UTF-8 that some programs begin it with.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 /// The begin of a line as it can be shown: what would move a cursor is written out.
 pub(crate) fn shown(line: &[u8]) -> String {
     let begin = String::from_utf8_lossy(line.get(..60).unwrap_or(line)).into_owned();
     if line.len() > 60 { format!("{begin:?}..") } else { format!("{begin:?}") }
+}
+
+/// A text without what would move a cursor.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }

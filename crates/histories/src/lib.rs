@@ -3,6 +3,9 @@
 //! [`spark`] reads the event logs of Apache Spark, in whatever way they are packed and split, in one pass, and gives what was run: jobs,
 //! stages, tasks and executors, and from these the DAGs that were scheduled and the schedule as it was recorded.
 //!
+//! [`jobs`] reads logs of jobs without inner structure: those of Slurm, the Standard Workload Format, published traces and tables whose columns
+//! are named. [`dags`] reads published traces of jobs that are DAGs.
+//!
 //! ```no_run
 //! use sched_distill_histories::spark;
 //!
@@ -14,10 +17,12 @@
 //! # Ok::<(), sched_distill_histories::HistoryError>(())
 //! ```
 
+pub mod dags;
 mod error;
 mod input;
 pub mod jobs;
 mod lines;
+mod skips;
 pub mod spark;
 
 pub use error::HistoryError;

@@ -67,7 +67,7 @@ fn a_published_log_with_deadlines_is_read() -> Outcome {
         told = read;
     })?;
     assert_eq!(told, fs::metadata(&path)?.len());
-    assert_eq!((log.jobs.len(), skipped(&log)), (30_735, vec![("it asks for 0 GPUs", 205, 113)]));
+    assert_eq!((log.jobs.len(), skipped(&log)), (30_735, vec![("it asks for 0 GPUs", 205, 190)]));
     assert_eq!(log.jobs.len() as u64 + log.skipped_rows(), 30_940);
     // Of every row, GPUs times duration.
     let gpu_ms: i64 = log.jobs.iter().map(|job| i64::from(job.gpus.unwrap_or(0)) * job.duration_ms).sum();
@@ -456,7 +456,7 @@ fn files_of_another_form_are_refused() -> Outcome {
         (
             "x\n",
             Format::Swf,
-            "line 1: none of 1 rows is a job; here it has not 18 numbers: \"x\"; a row is a line with 18",
+            "row 1: none of 1 rows is a job; here it has not 18 numbers: \"x\"; a row is a line with 18",
         ),
         ("; x\n", Format::Swf, "to its end: there is no row; a row is"),
         ("{}", Format::Philly, "invalid type: map, expected an array of jobs"),

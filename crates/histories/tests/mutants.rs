@@ -5,7 +5,10 @@ mod support;
 use proptest::{prelude::*, test_runner::TestCaseError};
 use sched_distill_histories::spark::SparkLog;
 use std::{fs, io::Write};
-use support::adaptive;
+use support::{
+    adaptive,
+    changes::{changed, changes},
+};
 
 /// Reads bytes as a log, makes all of it that can be made, and checks what must hold.
 fn check(bytes: &[u8], name: &str) -> Result<(), TestCaseError> {
@@ -48,76 +51,6 @@ fn sound(log: &SparkLog) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
-}
-
-/// A change of a text.
-#[derive(Clone, Debug)]
-enum Change {
-    Byte(prop::sample::Index, u8),
-    Cut(prop::sample::Index),
-    Drop(prop::sample::Index, usize),
-    Repeat(prop::sample::Index),
-    Swap(prop::sample::Index, prop::sample::Index),
-    Number(prop::sample::Index, i64),
-    Insert(prop::sample::Index, Vec<u8>),
-}
-
-fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let at = any::<prop::sample::Index>;
-    let number = prop_oneof![Just(-1), Just(0), Just(1), Just(i64::MAX), Just(i64::MIN), Just(4_294_967_295), 0..50i64];
-    let one = prop_oneof![
-        (at(), any::<u8>()).prop_map(|(at, byte)| Change::Byte(at, byte)),
-        at().prop_map(Change::Cut),
-        (at(), 1..40usize).prop_map(|(at, n)| Change::Drop(at, n)),
-        at().prop_map(Change::Repeat),
-        (at(), at()).prop_map(|(a, b)| Change::Swap(a, b)),
-        (at(), number.clone()).prop_map(|(at, number)| Change::Number(at, number)),
-        (at(), number).prop_map(|(at, number)| Change::Number(at, number)),
-        (at(), prop::collection::vec(any::<u8>(), 1..20)).prop_map(|(at, bytes)| Change::Insert(at, bytes)),
-    ];
-    prop::collection::vec(one, 1..8)
-}
-
-fn changed(mut text: Vec<u8>, changes: &[Change]) -> Vec<u8> {
-    for change in changes {
-        if text.is_empty() {
-            break;
-        }
-        let mut lines: Vec<Vec<u8>> = text.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
-        match change {
-            Change::Byte(at, byte) => *at.get_mut(&mut text) = *byte,
-            Change::Cut(at) => text.truncate(at.index(text.len())),
-            Change::Drop(at, n) => {
-                let from = at.index(text.len());
-                text.drain(from..(from + n).min(text.len()));
-            }
-            Change::Repeat(at) => {
-                let line = at.get(&lines).clone();
-                text.extend(line);
-            }
-            Change::Swap(a, b) => {
-                let (a, b) = (a.index(lines.len()), b.index(lines.len()));
-                lines.swap(a, b);
-                text = lines.concat();
-            }
-            Change::Number(at, number) => {
-                // The numbers that stand behind a colon, each as a range.
-                let starts = (1..text.len()).filter(|&i| text[i - 1] == b':' && text[i].is_ascii_digit());
-                let numbers: Vec<_> = starts
-                    .map(|from| (from, from + text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count()))
-                    .collect();
-                if !numbers.is_empty() {
-                    let (from, to) = *at.get(&numbers);
-                    text.splice(from..to, number.to_string().into_bytes());
-                }
-            }
-            Change::Insert(at, bytes) => {
-                let from = at.index(text.len());
-                text.splice(from..from, bytes.iter().copied());
-            }
-        }
-    }
-    text
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {

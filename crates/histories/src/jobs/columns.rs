@@ -252,7 +252,7 @@ impl Table<'_> {
 }
 
 /// A whole number, which may be written as `4.0`.
-pub(super) fn whole(text: &str) -> Option<u32> {
+pub(crate) fn whole(text: &str) -> Option<u32> {
     let number: f64 = text.trim().parse().ok()?;
     // Whole numbers in this range are those of a u32.
     (number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)).then_some(number as u32)

@@ -1,13 +1,13 @@
 //! Which jobs are there, and what is not known of them?
 
-use crate::HistoryError;
+use crate::{
+    HistoryError,
+    skips::{Skipped, Skips},
+};
 use std::{collections::HashSet, path::Path, sync::Arc};
 
 /// Jobs that are held at most.
 const MOST_JOBS: usize = 50_000_000;
-
-/// Kinds of what is skipped that are told apart at most.
-const MOST_REASONS: usize = 100;
 
 /// A job without inner structure: resources that it held for some time.
 ///
@@ -71,17 +71,6 @@ impl State {
             _ => Self::Other,
         }
     }
-}
-
-/// Rows of a log that are left out for the same reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    /// Why.
-    pub reason: String,
-    /// How many.
-    pub count: u64,
-    /// The line of the first of them, or its place in an array, from 1 on.
-    pub first: u64,
 }
 
 /// The most that was in use at one time.
@@ -174,9 +163,7 @@ impl JobLog {
         }
         notes.extend(missing(lacking(|job| job.deadline_ms.is_none()), "a deadline", "no deadline can be missed"));
         notes.extend(self.cautions.iter().map(|&caution| caution.to_owned()));
-        notes.extend(self.skipped.iter().map(|Skipped { reason, count, first }| {
-            format!("{count} rows are left out, the first of them at {first}: {reason}")
-        }));
+        notes.extend(self.skipped.iter().map(Skipped::to_string));
         notes
     }
 }
@@ -204,32 +191,18 @@ pub(super) struct Row<'a> {
 pub(super) struct Builder {
     pub(super) log: JobLog,
     names: HashSet<Arc<str>>,
-    /// The first row that is no job, and what is wrong with it.
-    first_skipped: Option<(u64, String)>,
+    skips: Skips,
 }
 
 impl Builder {
     /// Leaves a row out.
     pub(super) fn skip(&mut self, reason: &str, at: u64) {
-        self.skip_shown(reason, at, "");
+        self.skips.skip(reason, at, "");
     }
 
     /// Leaves a row out for what stands in it.
     pub(super) fn skip_shown(&mut self, reason: &str, at: u64, text: &str) {
-        self.first_skipped.get_or_insert_with(|| match text {
-            "" => (at, reason.to_owned()),
-            text => (at, format!("{reason}: {}", crate::input::shown(text.as_bytes()))),
-        });
-        let is_full = self.log.skipped.len() >= MOST_REASONS;
-        let reason = if is_full && self.log.skipped.iter().all(|skipped| skipped.reason != reason) {
-            "other reasons"
-        } else {
-            reason
-        };
-        match self.log.skipped.iter_mut().find(|skipped| skipped.reason == reason) {
-            Some(skipped) => skipped.count += 1,
-            None => self.log.skipped.push(Skipped { reason: reason.to_owned(), count: 1, first: at }),
-        }
+        self.skips.skip(reason, at, text);
     }
 
     /// Takes a row in, or leaves it out if it cannot be a job.
@@ -297,18 +270,10 @@ impl Builder {
     pub(super) fn finish(mut self, path: &Path, rows: &str, advice: &str) -> Result<JobLog, HistoryError> {
         self.log.jobs.sort_by_key(|job| job.submit_ms);
         let Some(origin) = self.log.jobs.first().map(|job| job.submit_ms) else {
-            let cut = self.log.cut.as_ref().map_or(String::new(), |cut| format!(" ({cut})"));
-            let n = self.log.skipped_rows();
-            let (place, found) = match self.first_skipped {
-                Some((at, problem)) => {
-                    (format!("line {at}"), format!("none of {n} rows is a job; here {problem}{cut}"))
-                }
-                None => ("to its end".to_owned(), format!("there is no row{cut}")),
-            };
-            let (path, allowed, advice) = (path.to_owned(), format!("a row is {rows}"), advice.to_owned());
-            return Err(HistoryError::OtherForm { path, place, found, allowed, advice });
+            return Err(self.skips.nothing(path, self.log.cut.as_deref(), rows, advice));
         };
         self.log.origin_ms = origin;
+        self.log.skipped = self.skips.skipped;
         for job in &mut self.log.jobs {
             job.submit_ms -= origin;
             for time in [&mut job.start_ms, &mut job.end_ms, &mut job.deadline_ms].into_iter().flatten() {

@@ -7,21 +7,21 @@
 //! tell: starts, the size of the cluster, deadlines.
 
 mod chronus;
-mod columns;
+pub(crate) mod columns;
 mod helios;
 mod log;
 mod philly;
 mod sacct;
 mod swf;
-mod table;
-mod time;
+pub(crate) mod table;
+pub(crate) mod time;
 
 use crate::{HistoryError, input};
 use std::path::Path;
 
-pub use crate::input::Progress;
+pub use crate::{input::Progress, skips::Skipped};
 pub use columns::{Columns, Deadline};
-pub use log::{FlatJob, JobLog, MostUsed, Skipped, State};
+pub use log::{FlatJob, JobLog, MostUsed, State};
 pub use time::{Times, Unit};
 
 /// How a log of jobs is written.
@@ -107,9 +107,4 @@ pub fn recognise(head: &[u8], name: &str) -> Option<Format> {
 pub fn recognise_file(path: &Path) -> Result<Option<Format>, HistoryError> {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     Ok(recognise(&input::head(path)?, &name))
-}
-
-/// A text without what would move a cursor.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }

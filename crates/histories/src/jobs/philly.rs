@@ -9,30 +9,22 @@ use super::{
 };
 use crate::{
     HistoryError,
-    input::{Counted, Progress, STEP, open},
+    input::{Progress, STEP, open, printable, unmarked},
 };
 use serde::{
     Deserializer as _,
     de::{SeqAccess, Visitor},
 };
 use serde_json::Value;
-use std::{
-    cell::Cell,
-    fmt,
-    io::{BufReader, Read},
-    path::Path,
-};
+use std::{cell::Cell, fmt, io::BufReader, path::Path};
 
 const ADVICE: &str = "give the file `cluster_job_log` of the Philly traces, plain or packed with gzip";
 
 pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<JobLog, HistoryError> {
-    let (packed, unpacked) = (Cell::new(0), Cell::new(0));
-    let (mut input, total) = open(path, &packed)?;
-    let mut head = Vec::new();
-    // A text that begins with the mark of UTF-8 is no JSON for others.
-    let is_marked = (&mut input).take(3).read_to_end(&mut head).is_ok() && head == "\u{feff}".as_bytes();
-    let input = std::io::Cursor::new(if is_marked { Vec::new() } else { head }).chain(input);
-    let input = BufReader::new(Counted { input, read: &unpacked });
+    let packed = Cell::new(0);
+    let (input, total) = open(path, &packed)?;
+    let input = unmarked(input);
+    let input = BufReader::with_capacity(1 << 16, input);
     let mut jobs =
         Jobs { builder: Builder::default(), path, at: 0, told: 0, read: &packed, total, progress, error: None };
     let mut json = serde_json::Deserializer::from_reader(input);
@@ -47,12 +39,12 @@ pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<JobLog, H
             return Err(HistoryError::OtherForm {
                 path: path.to_owned(),
                 place: format!("line {}", error.line()),
-                found: super::printable(&error.to_string()),
+                found: printable(&error.to_string()),
                 allowed: "a log of Philly is a JSON array of jobs".to_owned(),
                 advice: ADVICE.to_owned(),
             });
         }
-        let problem = super::printable(&error.to_string());
+        let problem = printable(&error.to_string());
         jobs.builder.log.cut =
             Some(format!("the file is cut or damaged after job {at}, and read up to there: {problem}"));
     }

@@ -10,7 +10,7 @@ use std::{borrow::Cow, path::Path};
 const SHOWN: usize = 20;
 
 /// The cells of a line. Cells in quotes may hold the separator, and quotes that are doubled; none goes on in another line.
-pub(super) fn cells(line: &str, separator: char) -> Result<Vec<Cow<'_, str>>, &'static str> {
+pub(crate) fn cells(line: &str, separator: char) -> Result<Vec<Cow<'_, str>>, &'static str> {
     let mut cells = Vec::new();
     let mut rest = line;
     loop {

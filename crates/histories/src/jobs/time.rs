@@ -72,7 +72,7 @@ pub(super) fn is_none(text: &str) -> bool {
 }
 
 /// So many of a unit, ms.
-pub(super) fn number_ms(text: &str, unit: Unit) -> Option<i64> {
+pub(crate) fn number_ms(text: &str, unit: Unit) -> Option<i64> {
     let ms = (text.trim().parse::<f64>().ok()? * unit.ms()).round();
     // Finite numbers within the limit are whole numbers of an i64.
     (ms.abs() <= MOST_MS as f64).then_some(ms as i64)

@@ -3,6 +3,8 @@
 // Each of the test programs that include this uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod changes;
+
 use sched_distill_histories::{
     HistoryError,
     spark::{self, Application, SparkLog},
