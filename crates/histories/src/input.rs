@@ -107,8 +107,8 @@ pub(crate) struct Text<'a, 'p> {
     told: u64,
     total: u64,
     progress: &'a mut Progress<'p>,
-    /// The line that was given last, counted from 1.
-    pub(crate) number: u64,
+    /// Lines that were given.
+    number: u64,
     /// Why the file ends early, if it does.
     pub(crate) cut: Option<String>,
 }
@@ -119,8 +119,8 @@ impl<'a, 'p> Text<'a, 'p> {
         Ok(Self { lines: Lines::new(input), read, told: 0, total, progress, number: 0, cut: None })
     }
 
-    /// The next line, without its end, or how long it is if that is too much; `None` at the end of what can be read.
-    pub(crate) fn next(&mut self) -> Option<Result<Cow<'_, str>, String>> {
+    /// The next line and its number from 1 on, without its end, or how long it is if that is too much; `None` at the end of what can be read.
+    pub(crate) fn next(&mut self) -> Option<(u64, Result<Cow<'_, str>, String>)> {
         if self.read.get() - self.told >= STEP {
             self.told = self.read.get();
             (self.progress)(self.told.min(self.total), self.total);
@@ -129,11 +129,11 @@ impl<'a, 'p> Text<'a, 'p> {
             Ok(Some(Line::Whole(line, _))) => {
                 self.number += 1;
                 let line = if self.number == 1 { without_mark(line) } else { line };
-                Some(Ok(String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line))))
+                Some((self.number, Ok(String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)))))
             }
             Ok(Some(Line::TooLong(length))) => {
                 self.number += 1;
-                Some(Err(format!("has {length} bytes; at most {LONGEST} are read")))
+                Some((self.number, Err(format!("has {length} bytes; at most {LONGEST} are read"))))
             }
             Ok(None) => {
                 (self.progress)(self.total, self.total);

@@ -47,9 +47,7 @@ pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<DagLog, H
     let mut text = Text::open(path, &read, progress)?;
     let (mut skips, mut tasks) = (Skips::default(), Vec::new());
     let (mut numbers, mut names) = (HashMap::<Arc<str>, u32>::new(), Vec::<Arc<str>>::new());
-    while let Some(line) = text.next() {
-        let line = line.map(Cow::into_owned);
-        let at = text.number;
+    while let Some((at, line)) = text.next() {
         let line = match line {
             Ok(line) if line.trim().is_empty() => continue,
             Ok(line) => line,

@@ -129,9 +129,7 @@ impl Table<'_> {
         let places = self.places(&header, path)?;
         let mut builder = Builder::default();
         builder.log.is_since_1970 = !matches!(columns.times, Times::Since(_));
-        while let Some(line) = text.next() {
-            let line = line.map(Cow::into_owned);
-            let at = text.number;
+        while let Some((at, line)) = text.next() {
             let line = match line {
                 Ok(line) if line.trim().is_empty() => continue,
                 Ok(line) => line,

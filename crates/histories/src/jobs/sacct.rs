@@ -14,7 +14,7 @@ use crate::{
     HistoryError,
     input::{Progress, Text},
 };
-use std::{borrow::Cow, cell::Cell, path::Path};
+use std::{cell::Cell, path::Path};
 
 const ADVICE: &str = "write it with `sacct --allusers --parsable2 --format=JobIDRaw,User,Partition,State,Submit,Start,End,ElapsedRaw,ReqTRES,AllocTRES`";
 
@@ -55,9 +55,7 @@ pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<JobLog, H
         .log
         .cautions
         .push("times have no zone, and are taken for UTC: where clocks were changed, an hour is lost or twice there");
-    while let Some(line) = text.next() {
-        let line = line.map(Cow::into_owned);
-        let at = text.number;
+    while let Some((at, line)) = text.next() {
         let line = match line {
             Ok(line) if line.trim().is_empty() => continue,
             Ok(line) => line,

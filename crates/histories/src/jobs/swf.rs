@@ -26,12 +26,10 @@ pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<JobLog, H
     let mut text = Text::open(path, &read, progress)?;
     let mut builder = Builder::default();
     let mut start_ms = None;
-    while let Some(line) = text.next() {
-        let line = line.map(|line| line.trim().to_owned());
-        let at = text.number;
+    while let Some((at, line)) = text.next() {
         match line {
-            Ok(line) if line.is_empty() => {}
-            Ok(line) => match line.strip_prefix(';') {
+            Ok(line) if line.trim().is_empty() => {}
+            Ok(line) => match line.trim_start().strip_prefix(';') {
                 Some(comment) => header(comment, &mut builder.log, &mut start_ms),
                 None => match row(&line) {
                     Ok(row) => builder.take(row, at, path)?,

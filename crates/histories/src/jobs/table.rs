@@ -73,14 +73,14 @@ impl Header {
         advice: &str,
     ) -> Result<Self, HistoryError> {
         let problem = match text.next() {
-            Some(Ok(line)) => match cells(&line, separator) {
+            Some((_, Ok(line))) => match cells(&line, separator) {
                 Ok(cells) => {
                     let names = cells.iter().map(|name| name.trim().to_owned()).collect();
                     return Ok(Self { names, separator });
                 }
                 Err(problem) => format!("{problem}: {}", shown(line.as_bytes())),
             },
-            Some(Err(problem)) => problem,
+            Some((_, Err(problem))) => problem,
             None => text.cut.clone().unwrap_or_else(|| "the file is empty".to_owned()),
         };
         let allowed = "the first line has the names of the columns".to_owned();
