@@ -280,6 +280,9 @@ fn sacct_is_read() -> Outcome {
         (times(&log.jobs[0]), resources(&log.jobs[0])),
         (("7", 0, Some(0), Some(60_000), 50_000), [None, Some(6), Some(3)])
     );
+    // GPUs that are not accounted for are not known, rather than 0.
+    let log = read(&SACCT.replace("gres/gpu", "gres/x"), &Format::Sacct)?;
+    assert!(log.jobs.iter().all(|job| job.gpus.is_none()) && log.notes().join("\n").contains("no job has gres/gpu"));
     Ok(())
 }
 

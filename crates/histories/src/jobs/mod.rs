@@ -42,7 +42,7 @@ pub enum Format {
     Columns(Box<Columns>),
 }
 
-/// Reads a log of jobs. It takes some 200 bytes a job in memory, and up to 64 MiB for the longest line. `progress` is called every megabyte or so.
+/// Reads a log of jobs. It takes some 250 bytes a job in memory, and up to 64 MiB for the longest line. `progress` is called every megabyte or so.
 ///
 /// # Errors
 ///

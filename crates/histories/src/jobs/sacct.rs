@@ -76,7 +76,14 @@ pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<JobLog, H
         }
     }
     builder.log.cut = text.cut;
-    builder.finish(path, "a line with as many cells as the first, with the times of a job that ended", ADVICE)
+    let mut log =
+        builder.finish(path, "a line with as many cells as the first, with the times of a job that ended", ADVICE)?;
+    // Where `AccountingStorageTRES` does not name gres/gpu, no line does.
+    if log.jobs.iter().all(|job| job.gpus == Some(0)) {
+        log.jobs.iter_mut().for_each(|job| job.gpus = None);
+        log.cautions.push("no job has gres/gpu: there were no GPUs, or Slurm was not told to account for them");
+    }
+    Ok(log)
 }
 
 /// Places of the columns.
