@@ -73,12 +73,15 @@ fn every_scenario_says_what_holds() {
     });
 }
 
-/// Every kind of choice between candidates is left to chance once, on the first episodes, and the page has them all, the costliest first.
+/// Every kind of choice is left to chance once, on the first episodes, and the page has them all, the costliest first.
 fn what_choices_are_worth_is_told(scenario: &dyn AnyScenario, page: &Page) {
-    let chance = page.evaluation.fidelity.iter().filter(|r| r.scorer == RANDOM && r.kind != ALL_KINDS && r.choices > 0);
-    let asked: Vec<(&str, &str)> = chance.map(|r| (r.level.as_str(), r.kind.as_str())).collect();
     let stakes = &page.evaluation.stakes;
-    assert_eq!(stakes.iter().map(|s| (s.level.as_str(), s.kind.as_str())).collect::<Vec<_>>(), asked);
+    let told: BTreeSet<_> = stakes.iter().map(|s| (s.level.as_str(), s.kind.as_str())).collect();
+    assert_eq!(told.len(), stakes.len());
+    let chance =
+        page.evaluation.fidelity.iter().filter(|r| r.scorer == RANDOM && r.kind != ALL_KINDS && r.choices > 50);
+    let asked: BTreeSet<_> = chance.map(|r| (r.level.as_str(), r.kind.as_str())).collect();
+    assert!(!asked.is_empty() && asked.is_subset(&told), "{asked:?} {told:?}");
     let objective = scenario.info().objective();
     let costs: Vec<f64> = stakes.iter().map(|s| objective.cost(s.objective.map(|e| e.value))).collect();
     let episodes = page.evaluation.closed_loop.as_ref().unwrap().episodes;

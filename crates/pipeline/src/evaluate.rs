@@ -122,7 +122,7 @@ pub fn evaluate(
         }
     }
     if let Some(first) = &evaluation.closed_loop {
-        evaluation.stakes = scenario.stakes(student, &evaluation.fidelity, (first, params.seed), caller)?;
+        evaluation.stakes = scenario.stakes(student, (first, params.seed), caller)?;
         go_on(each(Part::Stakes(&evaluation.stakes, first.objective())))?;
     }
     let latency = latency(scenario, contenders, &evaluation.student, caller)?;

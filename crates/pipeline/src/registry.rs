@@ -15,7 +15,7 @@ use sched_distill_core::{
     workload::WorkloadInfo,
 };
 use sched_distill_judge::{
-    evaluator::{ClosedLoop, FidelityRow, Stake},
+    evaluator::{ClosedLoop, Stake},
     practice::AnyGround,
 };
 use sched_distill_learn::{IterationResult, LoopResult};
@@ -79,7 +79,7 @@ pub trait AnyScenario: Sync {
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError>;
 
-    /// What each level and kind of choice of `rows` is worth in a closed loop in which the student took part.
+    /// What each level and kind of choice is worth in a closed loop in which the student took part.
     ///
     /// # Errors
     ///
@@ -87,7 +87,6 @@ pub trait AnyScenario: Sync {
     fn stakes(
         &self,
         student: &Student,
-        rows: &[FidelityRow],
         closed_loop: (&ClosedLoop, u64),
         caller: Caller<'_>,
     ) -> Result<Vec<Stake>, PipelineError>;
@@ -237,11 +236,10 @@ impl<S: Simulated> AnyScenario for Entry<S> {
     fn stakes(
         &self,
         student: &Student,
-        rows: &[FidelityRow],
         closed_loop: (&ClosedLoop, u64),
         caller: Caller<'_>,
     ) -> Result<Vec<Stake>, PipelineError> {
-        chance::stakes(self, student, rows, closed_loop, caller)
+        chance::stakes(self, student, closed_loop, caller)
     }
 
     fn decision_times(

@@ -56,7 +56,7 @@ type Q = Described<Amount>;
 
 const QUANTITIES: &[Quantity<Amount>] = &[
     Q::count(Decided, "executors_given", "executors", "Executors that this candidate gives.")
-        .words("executors given", "{fewer|more} executors")
+        .words("executors given", "{few|many} executors")
         .ends(FEW, ALL)
         .ranked(&|_, a| *a),
     Q::share(Declared, "amount_of_cap", "The amount ÷ the largest amount allowed.")
