@@ -13,7 +13,8 @@ use super::{
     verdict,
 };
 use crate::{
-    evaluator::{Departures, EpisodeCount, Evaluation, Lead, Stopping, VerdictGates},
+    evaluator::{Departures, EpisodeCount, Evaluation, Lead, Stake, Stopping, VerdictGates},
+    figure::Figure,
     model::Student,
     pipeline::{
         AnyScenario, ClosedLoopParams, Contender, EvaluateParams, Gates, Part, RunDir, best_heuristic, evaluate,
@@ -256,6 +257,7 @@ impl Printed<'_> {
                 ));
                 Ok(())
             }
+            (Part::Stakes(stakes, objective), _) => print_stakes(stakes, objective, output),
             (Part::ClosedLoop(result), trace) => {
                 let gap = trace.is_some() && self.shown.is_empty();
                 match if gap { output.text("") } else { Ok(()) } {
@@ -300,6 +302,20 @@ fn print_leads(rows: &[Lead], output: &mut Output) -> Result<()> {
             interval(&r.top3, 3),
             r.regret.as_ref().map_or("-".to_owned(), |e| format!("{:.3}", e.value)),
             r.over.clone(),
+        ]);
+    }
+    output.text(table)
+}
+
+/// What it costs to leave each kind of choice to chance.
+fn print_stakes(stakes: &[Stake], objective: &Figure, output: &mut Output) -> Result<()> {
+    let Some(first) = stakes.first() else { return Ok(()) };
+    output.text(format!("\nwhat a choice is worth: left to chance, in the first {} episodes", first.episodes))?;
+    let mut table = Table::new(&["level, kind", &objective.against("the student's")]);
+    for stake in stakes {
+        table.row([
+            format!("{}, {}", stake.level, stake.kind),
+            stake.objective.as_ref().map_or_else(|| "stalled".to_owned(), |e| interval(e, 3)),
         ]);
     }
     output.text(table)

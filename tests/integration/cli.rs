@@ -17,9 +17,7 @@ fn the_demo_gives_the_same_bytes_for_any_number_of_threads() {
         |dir: &Path, threads: &str| done(dir, &["demo", "-o", "run", "-n", "8", "--workload", TINY, "-j", threads]);
     let said = demo(a.path(), "1");
     assert!(
-        said.starts_with(
-            "teacher decima (the network after Decima that comes with the program), workload builtin,jobs=4"
-        ),
+        said.starts_with("teacher decima (the built-in network modelled on Decima), workload builtin,jobs=4"),
         "{said}"
     );
     for line in

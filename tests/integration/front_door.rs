@@ -3,9 +3,9 @@
 use crate::program::done;
 use rayon::prelude::*;
 use sched_distill::{
-    evaluator::{Evaluation, FidelityRow, Role, best_single_features},
+    evaluator::{Evaluation, FidelityRow, RANDOM, Role, best_single_features},
     explainer::Explanation,
-    level::{LevelSpec, NONE_FLAG, Phrases, Values, Words, third_person},
+    level::{ALL_KINDS, LevelSpec, NONE_FLAG, Phrases, Values, Words, third_person},
     model::{Student, guard_in_words},
     pipeline::{AnyScenario, RunInfo},
     registry::all,
@@ -69,7 +69,33 @@ fn every_scenario_says_what_holds() {
         rules_are_true(scenario, &page);
         no_filler_is_a_rule(scenario, &page.test);
         who_waits_longest_is_told(&page);
+        what_choices_are_worth_is_told(scenario, &page);
     });
+}
+
+/// Every kind of choice is left to chance once, on the first episodes, and the page has them all, the costliest first.
+fn what_choices_are_worth_is_told(scenario: &dyn AnyScenario, page: &Page) {
+    let stakes = &page.evaluation.stakes;
+    let told: BTreeSet<_> = stakes.iter().map(|s| (s.level.as_str(), s.kind.as_str())).collect();
+    assert_eq!(told.len(), stakes.len());
+    let chance =
+        page.evaluation.fidelity.iter().filter(|r| r.scorer == RANDOM && r.kind != ALL_KINDS && r.choices > 50);
+    let asked: BTreeSet<_> = chance.map(|r| (r.level.as_str(), r.kind.as_str())).collect();
+    assert!(!asked.is_empty() && asked.is_subset(&told), "{asked:?} {told:?}");
+    let objective = scenario.info().objective();
+    let costs: Vec<f64> = stakes.iter().map(|s| objective.cost(s.objective.map(|e| e.value))).collect();
+    let episodes = page.evaluation.closed_loop.as_ref().unwrap().episodes;
+    assert!(stakes.iter().all(|s| s.episodes == episodes.min(12)));
+    // A network that is worth explaining is better than chance at something.
+    assert!(costs.iter().any(|&cost| cost > objective.cost(Some(objective.neutral())) + 0.02), "{costs:?}");
+    let table = text(&page.html, ["aria-label=\"What each choice is worth\"", "</table>"]);
+    assert!(table.starts_with(&objective.against("the student's own")), "{table}");
+    let places = stakes.iter().zip(&costs).map(|(stake, &cost)| {
+        let set = (scenario.info().feature_set)();
+        (cost, table.find(set.level(&stake.level).unwrap().question.trim()).expect("its question"))
+    });
+    let [costliest, first] = [places.clone().max_by(|a, b| a.0.total_cmp(&b.0)), places.min_by_key(|p| p.1)];
+    assert_eq!(costliest.map(|p| p.1), first.map(|p| p.1), "{table}");
 }
 
 /// The tail is that of the quantiles beside it, with intervals that hold for all looks, and stands on the page.
@@ -255,7 +281,7 @@ fn a_page_is_about_one_student() {
     let words = (all().find("dag").unwrap().info().words)();
     for guard in taken.guards.iter().take(1) {
         let phrases = words.phrases(&taken.feature_set, &guard.level);
-        let sentence = guard_in_words(guard, &phrases, &|value, _| value.to_string());
+        let sentence = guard_in_words(guard, &phrases);
         assert!(rules.to_lowercase().starts_with(&sentence[..12].to_lowercase()), "{sentence}: {rules}");
     }
     let (_, next) = said.split_once("\nnext\n").expect("what comes next");

@@ -8,11 +8,11 @@ use sched_distill_core::{
     },
     policy::{Policy, StudentPolicy},
     rng::Stream,
-    scenario::Said,
+    scenario::{Said, Scenario as _},
     simulation::Simulation as _,
 };
 use sched_distill_dag::{
-    Dag, Decision, StageRef, View,
+    Dag, Decision, Kind, StageRef, View,
     feature::{Extractor, feature_set},
     simulator::Simulator,
     workload,
@@ -100,6 +100,54 @@ fn a_flat_student_takes_the_most_probable_path_by_brute_force() {
     }
     let counts = [questions, not_of_the_best_job, nothing, wary];
     assert!(questions > 2_000 && not_of_the_best_job > 20 && nothing > 20 && wary > 5, "{counts:?}");
+}
+
+/// Other kinds are asked as ever, guards hold, and an episode has the draws of its seed.
+#[test]
+fn choices_left_to_chance_take_every_candidate_that_guards_leave_alike() {
+    let mut student = Student { structure: Structure::Hierarchical, ..student(5, false) };
+    student.guards.push(Guard::parse("job: remaining_work_rank > 2 last", &student.feature_set).unwrap());
+    let guards = CompiledGuards::new(&student.guards, student.feature_set.level("job").unwrap());
+    let mut usual = StudentPolicy::<Dag>::new(&student, Path::new("student.json"), None).unwrap();
+    let mut by_chance = usual.copy().by_chance(0, Kind::Free as u8).fresh();
+    let workload = workload::open(&"builtin,jobs=400,executors=8,rate=4e-4".parse().unwrap()).unwrap();
+    let mut episode = |seed: u64| {
+        by_chance.reset(seed);
+        let mut sim = Simulator::new(*workload.cluster(), workload.jobs(1), 1);
+        let (mut extractor, mut x) = (Extractor::default(), Vec::new());
+        let (mut places, mut others, mut all) = ([0u32; 3], 0, Vec::new());
+        while let Some(seen) = sim.view() {
+            let decision = by_chance.decide(&seen, &mut Said::default()).unwrap();
+            let Decision::Assign { stage, .. } = decision else { panic!("it never abstains") };
+            if Dag::kind(&seen) == Kind::Free as u8 {
+                extractor.update(&seen);
+                x.clear();
+                extractor.job_rows(&seen, false, &mut x);
+                let jobs: Vec<u32> = extractor.snapshot().candidate_jobs().collect();
+                let mut scores = vec![0.0; jobs.len()];
+                guards.apply(0, &x, x.len() / jobs.len(), &mut scores);
+                let left: Vec<u32> =
+                    jobs.into_iter().zip(scores).filter(|(_, s)| *s == 0.0).map(|(job, _)| job).collect();
+                let place = left.iter().position(|&job| job == stage.job).expect("the guard holds");
+                if left.len() == places.len() {
+                    places[place] += 1;
+                }
+            } else {
+                assert_eq!(usual.decide(&seen, &mut Said::default()).unwrap(), decision);
+                others += 1;
+            }
+            all.push(decision);
+            sim.step(decision).unwrap();
+        }
+        (places, others, all)
+    };
+    let (places, others, all) = episode(3);
+    let n = places.iter().sum::<u32>();
+    assert!(n > 300 && others > 300, "{places:?} {others}");
+    // Four deviations of a third of n draws.
+    let far = places.iter().map(|&c| (f64::from(c) - f64::from(n) / 3.0).abs()).fold(0.0, f64::max);
+    assert!(far < 4.0 * (f64::from(n) * 2.0 / 9.0).sqrt(), "{places:?}");
+    assert!(episode(3).2 == all && episode(4).2 != all);
 }
 
 /// Log-probabilities of all stages, and of giving nothing where the student may, with or without what strands the cluster.

@@ -157,15 +157,12 @@ pub(super) fn on_workload<S: Simulated>(
     (Which { seed, split, episodes }, place, of): (Which<'_>, usize, usize),
     caller: Caller<'_>,
 ) -> Result<Comparison, PipelineError> {
-    let (looks, stopping) = match episodes {
-        EpisodeCount::Exactly(_) => (None, None),
+    let (ends, looks, stopping) = match episodes {
+        EpisodeCount::Exactly(count) => (vec![*count], None, None),
         EpisodeCount::UntilClear(stopping) => {
-            (Some(stopping.looks(place, of, contenders.iter().map(|c| c.role))), Some(stopping))
+            let looks = stopping.looks(place, of, contenders.iter().map(|c| c.role));
+            (looks.planned.clone(), Some(looks), Some(stopping))
         }
-    };
-    let ends = match (episodes, &looks) {
-        (EpisodeCount::Exactly(count), _) => std::slice::from_ref(count),
-        (_, looks) => looks.as_ref().map_or(&[][..], |looks| &looks.planned),
     };
     let mut baselines: Vec<String> = contenders.first().map(|c| c.id.clone()).into_iter().collect();
     let yardstick = scenario.baselines.first().copied().unwrap_or_default();
@@ -182,7 +179,7 @@ pub(super) fn on_workload<S: Simulated>(
         )
     };
     let (mut schedules, mut closed_loop) = (Vec::new(), compared(&policies));
-    for &end in ends {
+    for end in ends {
         let first = closed_loop.episodes as u32;
         for (contender, (_, _, figures)) in contenders.iter().zip(&mut policies) {
             caller.watch.episodes(&contender.id, u64::from(end - first));

@@ -4,9 +4,11 @@ use super::{
     AnyScenario, Caller, CompareParams, Comparison, Contender, Latency, MeasureParams, PipelineError, go_on, measure,
     measure::values_of,
 };
-use sched_distill_core::{level::ALL_KINDS, model::Student, rng::Split, scenario::ScenarioInfo};
+use sched_distill_core::{figure::Figure, level::ALL_KINDS, model::Student, rng::Split, scenario::ScenarioInfo};
 use sched_distill_explain::disagreement;
-use sched_distill_judge::evaluator::{ClosedLoop, Disagreement, EpisodeCount, Evaluation, Role, Schedule, Scorer};
+use sched_distill_judge::evaluator::{
+    ClosedLoop, Disagreement, EpisodeCount, Evaluation, Role, Schedule, Scorer, Stake,
+};
 use sched_distill_trace::{LevelTable, Trace};
 use std::ops::ControlFlow;
 
@@ -67,6 +69,8 @@ pub enum Part<'a> {
     NoRegions(&'a str),
     /// A workload's comparison.
     ClosedLoop(&'a ClosedLoop),
+    /// What each kind of choice is worth, and in what.
+    Stakes(&'a [Stake], &'a Figure),
 }
 
 /// Measures a student on a trace, in closed loop, or both. `each` sees the parts as they come, and may end it.
@@ -116,6 +120,10 @@ pub fn evaluate(
             }
             Some(_) => evaluation.other_workloads.push(closed_loop),
         }
+    }
+    if let Some(first) = &evaluation.closed_loop {
+        evaluation.stakes = scenario.stakes(student, (first, params.seed), caller)?;
+        go_on(each(Part::Stakes(&evaluation.stakes, first.objective())))?;
     }
     let latency = latency(scenario, contenders, &evaluation.student, caller)?;
     Ok(Evaluated { evaluation, schedules, latency: Some(latency) })

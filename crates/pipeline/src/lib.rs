@@ -6,6 +6,7 @@ mod attacked;
 mod augment;
 mod beside;
 mod certify;
+mod chance;
 mod check;
 mod compare;
 mod edit;

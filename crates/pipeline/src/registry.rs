@@ -3,7 +3,7 @@
 use super::{
     AttackRequest, Attacked, AugmentRequest, Augmented, Caller, Certified, CertifyRequest, CheckParams, Checked,
     CompareParams, Comparison, DecisionTime, Entry, Hear, LoopParams, PipelineError, Pipes, PracticeParams,
-    RecordParams, ServeParams, augment, check, compare, latency, practice, record, run_loop,
+    RecordParams, ServeParams, augment, chance, check, compare, latency, practice, record, run_loop,
 };
 use sched_distill_core::{
     level::FeatureSet,
@@ -14,7 +14,10 @@ use sched_distill_core::{
     simulation::{EditInfo, Simulated},
     workload::WorkloadInfo,
 };
-use sched_distill_judge::{evaluator::ClosedLoop, practice::AnyGround};
+use sched_distill_judge::{
+    evaluator::{ClosedLoop, Stake},
+    practice::AnyGround,
+};
 use sched_distill_learn::{IterationResult, LoopResult};
 use sched_distill_serve::{Address, Served};
 use sched_distill_trace::recorder::Recording;
@@ -75,6 +78,18 @@ pub trait AnyScenario: Sync {
         each: &mut dyn FnMut(&ClosedLoop) -> ControlFlow<()>,
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError>;
+
+    /// What each level and kind of choice is worth in a closed loop in which the student took part.
+    ///
+    /// # Errors
+    ///
+    /// As of [`compare`].
+    fn stakes(
+        &self,
+        student: &Student,
+        closed_loop: (&ClosedLoop, u64),
+        caller: Caller<'_>,
+    ) -> Result<Vec<Stake>, PipelineError>;
 
     /// How long contenders take to decide on the first workload, each asked what the first one is asked: the number of
     /// questions, and the times.
@@ -216,6 +231,15 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         caller: Caller<'_>,
     ) -> Result<Vec<Comparison>, PipelineError> {
         compare::compare(self, params, each, caller)
+    }
+
+    fn stakes(
+        &self,
+        student: &Student,
+        closed_loop: (&ClosedLoop, u64),
+        caller: Caller<'_>,
+    ) -> Result<Vec<Stake>, PipelineError> {
+        chance::stakes(self, student, closed_loop, caller)
     }
 
     fn decision_times(

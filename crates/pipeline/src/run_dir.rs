@@ -210,6 +210,7 @@ impl RunDir {
             }
             if now.closed_loop.is_none() {
                 (now.closed_loop, now.other_workloads) = (before.closed_loop, before.other_workloads);
+                now.stakes = before.stakes;
             }
         }
         if found.evaluation.closed_loop.is_some() {

@@ -1,6 +1,6 @@
 //! Which of those that were measured comes closest to the teacher?
 
-use sched_distill_judge::evaluator::{FidelityRow, Role};
+use sched_distill_judge::evaluator::{FidelityRow, RANDOM, Role};
 
 /// Names of the levels in order of first appearance.
 pub(super) fn levels(rows: &[FidelityRow]) -> Vec<&str> {
@@ -34,7 +34,7 @@ pub(super) fn best_heuristic<'a>(rows: &[&'a FidelityRow], kind: &str) -> Option
 
 /// Whether a scorer is one of the rules that are always compared with.
 pub(super) fn is_rule(row: &FidelityRow) -> bool {
-    row.role == Role::Baseline && row.scorer != "random"
+    row.role == Role::Baseline && row.scorer != RANDOM
 }
 
 fn best<'a>(rows: impl Iterator<Item = &'a FidelityRow>) -> Option<&'a FidelityRow> {

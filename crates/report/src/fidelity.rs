@@ -8,7 +8,7 @@ use super::{
     svg::{BLUE, Chart, Colour, GREEN, GREY, ORANGE, PURPLE},
     words::{count, number, percent},
 };
-use sched_distill_judge::evaluator::{Estimate, FidelityRow, Role};
+use sched_distill_judge::evaluator::{Estimate, FidelityRow, RANDOM, Role};
 use serde::Serialize;
 
 /// The fidelity of one level: a chart and a table with all figures.
@@ -119,7 +119,7 @@ fn colour(row: &FidelityRow) -> Colour {
         (Role::Student, _) => BLUE,
         (Role::Surrogate, _) => ORANGE,
         (Role::Heuristic, _) => PURPLE,
-        (_, "random") => GREY,
+        (_, RANDOM) => GREY,
         _ => GREEN,
     }
 }

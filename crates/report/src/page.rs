@@ -69,6 +69,7 @@ struct Page<'a> {
     kinds: rules::Kinds,
     /// By kind of choice what completes "when ...".
     kind_words: BTreeMap<&'a str, &'a str>,
+    stakes: Option<&'a matters::stakes::Section>,
     matters: &'a [matters::Section],
     gradients: Option<&'a matters::gradients::Section>,
     decisions: Option<&'a decision::Section>,
@@ -108,6 +109,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
             matters.push(matters::section(explained, spec, slug, settled, run.plain())?);
         }
     }
+    let stakes = matters::stakes::section(run);
     let gradients = run.explanation.as_ref().and_then(|e| e.gradients.as_ref());
     let gradients = gradients.map(matters::gradients::section).transpose()?;
     let slug_of =
@@ -139,6 +141,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
         levels: &levels,
         kinds: rules::Kinds::of(&levels, &run.student),
         kind_words: run.info.words.kinds.iter().map(|k| (k.kind.as_str(), k.when.as_str())).collect(),
+        stakes: stakes.as_ref(),
         matters: &matters,
         gradients: gradients.as_ref(),
         decisions: decisions.as_ref(),

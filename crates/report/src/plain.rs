@@ -127,7 +127,7 @@ impl<'a> Plain<'a> {
 
     /// `a job with time since it arrived above 5 min comes first`
     pub(super) fn guard(&self, guard: &Guard) -> String {
-        guard_in_words(guard, &self.level(&guard.level), &quantity)
+        guard_in_words(guard, &self.level(&guard.level))
     }
 
     /// Which way a family counts, with the place of a bend or a turn; `None` if neither way.

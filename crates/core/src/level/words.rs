@@ -38,7 +38,7 @@ pub struct NetworkWords {
     pub policy: String,
     /// Its own name: "serving-net". It names the policy, too.
     pub name: String,
-    /// What it is, in a title: "the network for serving that comes with the program".
+    /// What it is, in a title: "the built-in network for serving".
     pub noun: String,
 }
 

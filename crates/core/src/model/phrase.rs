@@ -1,15 +1,12 @@
 //! Guards, conditions and terms as parts of sentences.
 
 use super::{Action, Condition, Factor, Guard, Operator, Shape, Term};
-use crate::level::{FLAG, FeatureSpec, LevelSpec, NONE_FLAG, Phrases, Scope, base};
-
-/// How a value of a feature is written, with its unit.
-type Write<'a> = &'a dyn Fn(f64, &FeatureSpec) -> String;
+use crate::level::{FLAG, FeatureSpec, LevelSpec, NONE_FLAG, Phrases, Scope, base, quantity};
 
 /// `a job with fewer than 4 tasks that can run now comes last`
 #[must_use]
-pub fn guard_in_words(guard: &Guard, level: &Phrases<'_>, write: Write<'_>) -> String {
-    let who = conditions_in_words(&guard.when, level, write);
+pub fn guard_in_words(guard: &Guard, level: &Phrases<'_>) -> String {
+    let who = conditions_in_words(&guard.when, level);
     match guard.action {
         Action::First => format!("{who} comes first"),
         Action::Last => format!("{who} comes last"),
@@ -20,23 +17,23 @@ pub fn guard_in_words(guard: &Guard, level: &Phrases<'_>, write: Write<'_>) -> S
 /// `where there are more than 3 jobs in the cluster, a job with work left above 5 min`: a candidate that meets all conditions, after
 /// those of what all candidates have in common.
 #[must_use]
-pub fn conditions_in_words(conditions: &[Condition], level: &Phrases<'_>, write: Write<'_>) -> String {
+pub fn conditions_in_words(conditions: &[Condition], level: &Phrases<'_>) -> String {
     // What all candidates have in common tells none of them from the others: it says where.
     let (shared, own): (Vec<&Condition>, Vec<&Condition>) = conditions.iter().partition(|c| is_shared(c, level));
     let own: Vec<Condition> = own.into_iter().cloned().collect();
-    let who = candidate_in_words(&own, level, write);
-    let clauses: Vec<String> = shared.iter().map(|c| clause(c, level, write)).collect();
+    let who = candidate_in_words(&own, level);
+    let clauses: Vec<String> = shared.iter().map(|c| clause(c, level)).collect();
     if clauses.is_empty() { who } else { format!("where {}, {who}", clauses.join(" and ")) }
 }
 
 /// `a job that freed the executors itself and with work left above 5 min`: a candidate that meets all conditions.
 #[must_use]
-pub fn candidate_in_words(conditions: &[Condition], level: &Phrases<'_>, write: Write<'_>) -> String {
+pub fn candidate_in_words(conditions: &[Condition], level: &Phrases<'_>) -> String {
     let (mut names, mut others) = (Vec::new(), Vec::new());
     for condition in conditions {
         match name(condition, level) {
             Some(name) => names.push(name),
-            None => others.push(of_candidate(condition, level, write)),
+            None => others.push(of_candidate(condition, level)),
         }
     }
     if names.is_empty() {
@@ -53,11 +50,14 @@ fn is_shared(c: &Condition, level: &Phrases<'_>) -> bool {
 }
 
 /// `the job runs already`, `time since its size changed is at most 82 s`, `there are fewer than 4 jobs that wait`
-fn clause(c: &Condition, level: &Phrases<'_>, write: Write<'_>) -> String {
+fn clause(c: &Condition, level: &Phrases<'_>) -> String {
     if let Some(yes) = level.feature(&c.feature).and_then(|feature| asks(c, feature)) {
         return level.relation(&c.feature, yes);
     }
-    let words = of_candidate(c, level, write);
+    let words = of_candidate(c, level);
+    if let Some(none) = words.strip_prefix("without ") {
+        return format!("there are no {none}");
+    }
     let bare = words.trim_start_matches("with ");
     match [" above ", " below ", " at most ", " at least "].iter().find_map(|than| bare.find(than)) {
         Some(at) => format!("{} is{}", &bare[..at], &bare[at..]),
@@ -83,7 +83,7 @@ fn name(c: &Condition, level: &Phrases<'_>) -> Option<String> {
 }
 
 /// `that freed the executors itself`, `with fewer than 4 tasks that can run now`, `among the 3 with the least work left`
-fn of_candidate(c: &Condition, level: &Phrases<'_>, write: Write<'_>) -> String {
+fn of_candidate(c: &Condition, level: &Phrases<'_>) -> String {
     let Some(feature) = level.feature(&c.feature) else {
         return format!("with {} {} {}", c.feature, c.operator.symbol(), c.value);
     };
@@ -98,6 +98,11 @@ fn of_candidate(c: &Condition, level: &Phrases<'_>, write: Write<'_>) -> String 
     // Things that are counted and named by what they are: `fewer than 4 tasks that can run now`.
     let counted = noun.split(' ').any(|word| word == feature.unit);
     if feature.scope == Scope::Absolute && feature.whole && counted {
+        match (c.operator, value) {
+            (Operator::Above, 0.0) | (Operator::AtLeast, 1.0) => return format!("with {noun}"),
+            (Operator::AtMost, 0.0) | (Operator::Below, 1.0) => return format!("without {noun}"),
+            _ => {}
+        }
         let than = match c.operator {
             Operator::Below => "fewer than",
             Operator::AtMost => "at most",
@@ -113,8 +118,8 @@ fn of_candidate(c: &Condition, level: &Phrases<'_>, write: Write<'_>) -> String 
         Operator::AtLeast => "at least",
     };
     let amount = match feature.scope {
-        Scope::Ratio => format!("{} times the smallest", write(value, feature)),
-        _ => write(value, feature),
+        Scope::Ratio => format!("{} times the smallest", quantity(value, feature)),
+        _ => quantity(value, feature),
     };
     let end = if noun.contains(", ") { "," } else { "" };
     format!("with {noun}{end} {than} {amount}")
@@ -142,20 +147,20 @@ fn of_rank(c: &Condition, level: &Phrases<'_>, family: &str) -> String {
 /// Whom a term of a sum speaks for or against, its coefficient being some number: `for a job with less work left (a bend at 5 min)`,
 /// `against a job with work left above 5 min`. What is so or not, such as a step, is a condition; other factors grow.
 #[must_use]
-pub fn term_in_words(term: &Term, coefficient: f64, spec: &LevelSpec, level: &Phrases<'_>, write: Write<'_>) -> String {
+pub fn term_in_words(term: &Term, coefficient: f64, spec: &LevelSpec, level: &Phrases<'_>) -> String {
     let known = term.factors.iter().filter_map(|f| Some((f, spec.features.get(f.feature as usize)?)));
     let (is_so, grows): (Vec<_>, Vec<_>) = known.partition(|(f, feature)| {
         f.shape == Shape::Above || f.shape == Shape::Linear && feature.unit == FLAG && term.factors.len() > 1
     });
     if let ([], [(factor, feature)]) = (&is_so[..], &grows[..]) {
-        return format!("for {}{}", candidate_with(feature, coefficient > 0.0, level), bend(factor, feature, write));
+        return format!("for {}{}", candidate_with(feature, coefficient > 0.0, level), bend(factor, feature));
     }
     let side = if coefficient > 0.0 { "for" } else { "against" };
     let bounds = is_so.iter().map(|(f, feature)| bound(feature, Operator::Above, f.threshold.unwrap_or(0.5)));
     let bounds: Vec<Condition> = bounds.collect();
     let who = match bounds.is_empty() {
         true => format!("the {}", level.candidate()),
-        false => conditions_in_words(&bounds, level, write),
+        false => conditions_in_words(&bounds, level),
     };
     let what = |(factor, feature): &(&Factor, &FeatureSpec)| {
         let noun = level.noun(base(&feature.name));
@@ -164,7 +169,7 @@ pub fn term_in_words(term: &Term, coefficient: f64, spec: &LevelSpec, level: &Ph
             Scope::Ratio => format!("ratio of {noun}"),
             _ => noun,
         };
-        what + &bend(factor, feature, write)
+        what + &bend(factor, feature)
     };
     match grows.iter().map(what).collect::<Vec<_>>().as_slice() {
         [] => format!("{side} {who}"),
@@ -183,11 +188,11 @@ pub(super) fn bound(feature: &FeatureSpec, operator: Operator, value: f32) -> Co
 }
 
 /// Where a factor begins to grow: ` (a bend at 5 min)`.
-fn bend(factor: &Factor, feature: &FeatureSpec, write: Write<'_>) -> String {
+fn bend(factor: &Factor, feature: &FeatureSpec) -> String {
     if factor.shape != Shape::Excess {
         return String::new();
     }
-    let threshold = write(f64::from(factor.threshold.unwrap_or(0.0)), feature);
+    let threshold = quantity(f64::from(factor.threshold.unwrap_or(0.0)), feature);
     match feature.scope {
         Scope::Rank => format!(" (a bend at place {threshold})"),
         Scope::Ratio => format!(" (a bend at {threshold} times the smallest)"),

@@ -4,12 +4,16 @@ use super::{Policy, PolicyError};
 use crate::{
     level::{LevelSpec, first_max, log_sum_exp},
     model::{CompiledGuards, CompiledModel, NamedModel, Pick, ScoreCandidates, Structure, Student},
+    rng::Stream,
     scenario::{Questions, Said, Scenario},
 };
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// Label of the random stream of choices that are left to chance.
+const CHANCE: &str = "student by chance";
 
 /// One model per level, asked in turn (the best job, its best stage, the best amount) or, of a flat student, those above the
 /// amount at once (the best stage of all jobs); the first of equals among those that the student's guards leave.
@@ -29,6 +33,20 @@ pub struct StudentPolicy<S: Scenario> {
     /// Whether candidates that would strand the cluster are left out, and by level the places of those that are kept then.
     wary: bool,
     kept: Vec<Vec<usize>>,
+    chance: Option<Chance>,
+}
+
+/// Choices that are left to chance: of one level, at questions of one kind.
+struct Chance {
+    level: usize,
+    kind: u8,
+    draws: Stream,
+}
+
+impl Chance {
+    fn meets<S: Scenario>(&self, level: usize, seen: &S::View<'_>) -> bool {
+        self.level == level && self.kind == S::kind(seen)
+    }
 }
 
 struct Models {
@@ -104,7 +122,18 @@ impl<S: Scenario> StudentPolicy<S> {
     /// One for another thread.
     #[must_use]
     pub fn copy(&self) -> Self {
-        Self::with(Arc::clone(&self.models))
+        let copy = Self::with(Arc::clone(&self.models));
+        match &self.chance {
+            Some(Chance { level, kind, .. }) => copy.by_chance(*level, *kind),
+            None => copy,
+        }
+    }
+
+    /// The same, but for the choices of one level at questions of one kind: of the candidates that guards leave, and that do not strand
+    /// the cluster, any is taken alike.
+    #[must_use]
+    pub fn by_chance(self, level: usize, kind: u8) -> Self {
+        Self { chance: Some(Chance { level, kind, draws: Stream::new(0, CHANCE) }), ..self }
     }
 
     fn with(models: Arc<Models>) -> Self {
@@ -119,6 +148,7 @@ impl<S: Scenario> StudentPolicy<S> {
             best: Vec::new(),
             wary: false,
             kept: vec![Vec::new(); levels],
+            chance: None,
         }
     }
 
@@ -146,7 +176,10 @@ impl<S: Scenario> StudentPolicy<S> {
         scores.resize(n, 0.0);
         if n > 1 {
             let width = self.x.len() / n;
-            scorer.model.score_choice(&self.x, width, scores);
+            match self.chance.as_mut().filter(|chance| chance.meets::<S>(level, seen)) {
+                Some(chance) => scores.iter_mut().for_each(|score| *score = chance.draws.uniform()),
+                None => scorer.model.score_choice(&self.x, width, scores),
+            }
             (0..scorer.guards.len()).for_each(|guard| scorer.guards.apply(guard, &self.x, width, scores));
         }
         n
@@ -227,7 +260,10 @@ impl<S: Scenario> StudentPolicy<S> {
         while self.score(seen) > 0 {
             let level = self.path.len();
             let scorer = &self.models.levels[level];
-            let best = scorer.pick.of(&self.scores[level], scorer.temperature);
+            let by_chance = self.chance.as_ref().is_some_and(|chance| chance.meets::<S>(level, seen));
+            // The median of what is drawn would be no draw.
+            let pick = if by_chance { Pick::Mode } else { scorer.pick };
+            let best = pick.of(&self.scores[level], scorer.temperature);
             self.path.push(self.place(level, best));
         }
     }
@@ -267,6 +303,12 @@ impl<S: Scenario> Policy<S> for StudentPolicy<S> {
         Box::new(self.copy())
     }
 
+    fn reset(&mut self, episode_seed: u64) {
+        if let Some(chance) = &mut self.chance {
+            chance.draws = Stream::new(episode_seed, CHANCE);
+        }
+    }
+
     fn decide(&mut self, seen: &S::View<'_>, _: &mut Said) -> Result<S::Decision, PolicyError> {
         self.questions.update(seen);
         let mut decision = self.answer(seen);
@@ -279,7 +321,7 @@ impl<S: Scenario> Policy<S> for StudentPolicy<S> {
     }
 
     fn forgets(&self) -> bool {
-        true
+        self.chance.is_none()
     }
 
     fn abstains(&self) -> bool {

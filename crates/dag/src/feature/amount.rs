@@ -56,7 +56,7 @@ type Q = Described<Amount>;
 
 const QUANTITIES: &[Quantity<Amount>] = &[
     Q::count(Decided, "executors_given", "executors", "Executors that this candidate gives.")
-        .words("executors given", "{fewer|more} executors")
+        .words("executors given", "{few|many} executors")
         .ends(FEW, ALL)
         .ranked(&|_, a| *a),
     Q::share(Declared, "amount_of_cap", "The amount ÷ the largest amount allowed.")
@@ -80,7 +80,7 @@ const QUANTITIES: &[Quantity<Amount>] = &[
         .ends(FEW, ALL)
         .value(&|q, a| a / q.demand.max(1.0)),
     Q::share(Measured, "amount_of_tasks", "The amount ÷ the job's tasks not launched.")
-        .words("executors for each task left", "{fewer|more} executors for each task left")
+        .words("executors given, as a share of its job's tasks left", "{fewer|more} executors for each task left")
         .ends(FEW, ALL)
         .value(&|q, a| a / q.tasks.max(1.0)),
     Q::count(Decided, "offered", "executors", "Executors on offer at this decision.")

@@ -28,7 +28,7 @@ pub fn words() -> Words {
             ("sjf-cp", "least work left first, its longest chain first"),
             ("srpt-fair", "least work left first, up to a fair share each"),
         ]),
-        networks: vec![NetworkWords::new("decima", "decima", "the network after Decima that comes with the program")],
+        networks: vec![NetworkWords::new("decima", "decima", "the built-in network modelled on Decima")],
         edge_cases: pairs(&[
             ("giant", "one giant job shares the cluster"),
             ("bursts", "jobs arrive in bursts of ten"),

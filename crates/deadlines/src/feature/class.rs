@@ -50,8 +50,8 @@ const NOT_BEGUN: &[(&str, f32)] = &[("is_best_effort", 1.0), ("is_refused", 1.0)
 const QUANTITIES: &[Quantity<Class>] = &[
     Q::flag(Measured, "is_elastic", "Whether it begins at a size of its own, all of which it uses.")
         .words(
-            "a number of cores chosen for it",
-            "to {take the job otherwise than with|give the job} a number of cores chosen for it",
+            "a number of cores that it chooses",
+            "to {take the job without choosing its number of cores|choose the job's number of cores itself}",
         )
         .value(&|_, how| *how == How::Elastic),
     Q::flag(Measured, "is_as_submitted", "Whether it begins as it was submitted.")

@@ -47,7 +47,7 @@ type Q = Described<Job>;
 const QUANTITIES: &[Quantity<Job>] = &[
     Q::flag(Measured, NONE_FLAG, "Whether the candidate is to start no job now.")
         .words("starting no job", "to {start rather than to wait|wait rather than to start}")
-        .ends("to start a job at once", "to let all jobs wait")
+        .ends("to start a job at once", "to leave the waiting jobs for later")
         .is_none(),
     Q::time(Declared, "due", "Time until its deadline.")
         .words("time until its deadline", "with {an earlier|a later} deadline")

@@ -28,11 +28,7 @@ pub fn words() -> Words {
             ("hpa", "first come, first served, and more cores for who uses all it has"),
             ("vpa", "first come, first served, with a little more cores than earlier jobs used"),
         ]),
-        networks: vec![NetworkWords::new(
-            "scorer",
-            "deadlines-net",
-            "the network for deadlines that comes with the program",
-        )],
+        networks: vec![NetworkWords::new("scorer", "deadlines-net", "the built-in network for deadlines")],
         edge_cases: pairs(&[
             ("burst", "all jobs arrive at once"),
             ("giant", "one giant job shares the cluster"),

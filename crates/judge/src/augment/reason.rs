@@ -5,7 +5,7 @@ mod words;
 use super::{Paired, edits};
 use sched_distill_core::{
     figure::{Better, Compared, Figure},
-    level::Words,
+    level::{Words, number},
     model::{Guard, Patch, Student},
 };
 
@@ -146,8 +146,8 @@ fn ends(objective: &Figure, cost: &Paired) -> (f64, f64, f64) {
 fn write(objective: &Figure, x: f64) -> String {
     match objective.compared {
         Compared::Ratio => words::percent(x),
-        Compared::Difference if &*objective.unit == "share" => format!("{} points", words::number(100.0 * x)),
-        Compared::Difference => format!("{} {}", words::number(x), objective.unit),
+        Compared::Difference if &*objective.unit == "share" => format!("{} points", number(100.0 * x)),
+        Compared::Difference => format!("{} {}", number(x), objective.unit),
     }
 }
 

@@ -33,9 +33,9 @@ pub use looks::{EpisodeCount, Looks, Stopping};
 pub use regime::Regimes;
 pub use report::{
     ClosedLoop, Estimate, Estimates, Evaluation, FidelityRow, Floor, IdleSpell, Lead, PairedFigures, PolicyOutcome,
-    Role, Schedule, ScheduleRun, hardest_choices, hardest_kind,
+    Role, Schedule, ScheduleRun, Stake, hardest_choices, hardest_kind,
 };
-pub use scorer::{Scorer, best_single_features};
+pub use scorer::{RANDOM, Scorer, best_single_features};
 pub use size::{BySize, OfSize};
 pub use tail::{PairedTail, WorstEpisode};
 pub use timing::{TimedLine, timed_line};

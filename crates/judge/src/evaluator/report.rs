@@ -147,6 +147,20 @@ pub struct FidelityRow {
     pub amount_error: Option<Estimate>,
 }
 
+/// What a kind of choice of one level is worth: the student schedules with these choices left to chance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stake {
+    /// Level, e.g. `job`.
+    pub level: String,
+    /// Kind, e.g. `free`.
+    pub kind: String,
+    /// Episodes, the first of the closed loop.
+    pub episodes: usize,
+    /// The objective against that of the student as it is; `None` if it stalls so.
+    pub objective: Option<Estimate>,
+}
+
 /// How far a scorer is ahead of a single-feature rule on the same choices; positive figures are in its favour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -366,6 +380,9 @@ pub struct Evaluation {
     /// Regions of choices by how far the student departs from the teacher, one entry per level; empty if not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disagreement: Vec<Disagreement>,
+    /// What each kind of choice is worth in the closed loop; empty if not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stakes: Vec<Stake>,
     /// Closed loop; `None` if not run.
     pub closed_loop: Option<ClosedLoop>,
     /// Closed loops on further workloads.

@@ -8,6 +8,9 @@ use sched_distill_core::{
 };
 use sched_distill_trace::{Choice, LevelTable};
 
+/// The name of the scorer that takes any candidate alike, see [`Scorer::random`].
+pub const RANDOM: &str = "random";
+
 /// Something that orders the candidates of a choice.
 #[derive(Clone, Debug)]
 pub struct Scorer {
@@ -102,7 +105,7 @@ impl Scorer {
     #[must_use]
     pub fn random() -> Self {
         Self {
-            name: "random".to_owned(),
+            name: RANDOM.to_owned(),
             role: Role::Baseline,
             rule: Rule::Random,
             pick: Pick::Mode,

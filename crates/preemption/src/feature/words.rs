@@ -29,11 +29,7 @@ pub fn words() -> Words {
             ("lucid-like", "the least GPU time first, as a small tree predicts it, and nobody is suspended"),
             ("tiresias", "the rules of Tiresias' simulator"),
         ]),
-        networks: vec![NetworkWords::new(
-            "scorer",
-            "preemption-net",
-            "the network for preemption that comes with the program",
-        )],
+        networks: vec![NetworkWords::new("scorer", "preemption-net", "the built-in network for preemption")],
         edge_cases: pairs(&[
             ("burst", "all jobs arrive at once"),
             ("wide", "one job in ten wants all GPUs"),

@@ -3,15 +3,17 @@
 use crate::{
     plain::capital,
     run_dir::RunDir,
-    summary::{Detail, MOSTLY, NEARLY, habits, hardest_explained},
+    summary::{habits, hardest_explained},
 };
+use sched_distill_core::level::ALL_KINDS;
+use sched_distill_judge::evaluator::Stake;
 
-/// Rules at most.
+/// Rules at most, guards among them.
 const MOST: usize = 5;
 /// Guards that are put in words there.
 const GUARDS: usize = 2;
 
-/// The rules, level by level in the order in which a decision is made.
+/// The rules, level by level in the order in which a decision is made: of all that can be said, what decides most.
 pub(super) fn rules(run: &RunDir) -> Vec<String> {
     let (told, plain) = (run.told(), run.plain());
     let rows = &told[..];
@@ -24,15 +26,44 @@ pub(super) fn rules(run: &RunDir) -> Vec<String> {
         1 => said.push("One more guard comes before all else: see \"Guards and edits\".".to_owned()),
         more => said.push(format!("{more} more guards come before all else: see \"Guards and edits\".")),
     }
-    let of_levels = |least: f64, common_kinds: bool| -> Vec<String> {
-        let levels = run.explanation.iter().flat_map(|e| &e.levels);
-        let explained = levels.filter_map(|level| Some((level, hardest_explained(level, rows)?)));
-        explained.flat_map(|(l, kind)| habits(l, kind, rows, plain, Detail { least, common_kinds })).collect()
-    };
-    // Where that is too much, it is said more briefly before a level is left out.
-    let tries = [(MOSTLY, true), (MOSTLY, false), (NEARLY, false)].map(|(least, common)| of_levels(least, common));
-    let [.., briefest] = &tries;
-    said.extend_from_slice(tries.iter().find(|t| said.len() + t.len() <= MOST).unwrap_or(briefest));
-    said.truncate(MOST);
+    let levels = run.explanation.iter().flat_map(|e| &e.levels);
+    let explained = levels.filter_map(|level| Some((level, hardest_explained(level, rows)?)));
+    let habits = explained
+        .flat_map(|(level, kind)| habits(level, kind, rows, plain).into_iter().map(move |habit| (level, habit)))
+        .map(|(level, habit)| (stake(run, &level.level, habit.kind), habit.text));
+    said.extend(worth_most(habits.collect(), MOST - said.len()));
     said
+}
+
+/// Those with the highest stakes, the first of equals, in the order in which they came.
+fn worth_most(said: Vec<(f64, String)>, most: usize) -> impl Iterator<Item = String> {
+    let mut by_stake: Vec<_> = said.into_iter().enumerate().collect();
+    by_stake.sort_by(|(_, (a, _)), (_, (b, _))| b.total_cmp(a));
+    by_stake.truncate(most);
+    by_stake.sort_by_key(|&(place, _)| place);
+    by_stake.into_iter().map(|(_, (_, text))| text)
+}
+
+/// What leaving a kind of a level's choices to chance costs; where that is not known all are alike. Of all kinds together the most.
+fn stake(run: &RunDir, level: &str, kind: &str) -> f64 {
+    let objective = run.evaluation.closed_loop.as_ref().map_or(&run.info.objective, |c| c.objective());
+    let of_kind = |stake: &&Stake| stake.level == level && (stake.kind == kind || kind == ALL_KINDS);
+    let costs = run.evaluation.stakes.iter().filter(of_kind).map(|s| objective.cost(s.objective.map(|e| e.value)));
+    costs.max_by(f64::total_cmp).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::worth_most;
+
+    #[test]
+    fn what_is_worth_most_is_said_in_the_order_of_the_levels() {
+        let said = |stakes: &[f64], most| -> String {
+            worth_most(stakes.iter().zip('a'..).map(|(&stake, c)| (stake, c.to_string())).collect(), most).collect()
+        };
+        assert_eq!(said(&[0.3, 0.0, 0.05, 1.2, 0.02], 3), "acd");
+        // What stalls without them is worth most; without stakes the first are said.
+        assert_eq!(said(&[0.3, 0.1, f64::INFINITY], 2), "ac");
+        assert_eq!((said(&[0.0; 4], 2), said(&[0.1, 0.2], 5), said(&[0.1], 0)), ("ab".into(), "ab".into(), "".into()));
+    }
 }

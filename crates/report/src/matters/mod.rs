@@ -4,6 +4,7 @@
 mod beeswarm;
 mod effects;
 pub(super) mod gradients;
+pub(super) mod stakes;
 mod weights;
 
 use super::{

@@ -6,7 +6,7 @@ mod preference;
 mod schedule;
 mod trust;
 
-pub(crate) use preference::{Detail, MOSTLY, NEARLY, habits, most_important};
+pub(crate) use preference::{habits, most_important};
 
 use super::{
     closest::levels,

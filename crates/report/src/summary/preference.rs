@@ -6,7 +6,7 @@ use crate::{
     plain::{Plain, capital},
     words::{interval, list, percent},
 };
-use sched_distill_core::level::{LevelSpec, NONE_FLAG};
+use sched_distill_core::level::{ALL_KINDS, LevelSpec, NONE_FLAG};
 use sched_distill_explain::{KindWeight, LevelExplanation, Tendency, Weight};
 use sched_distill_judge::evaluator::{Estimate, FidelityRow};
 use sched_distill_trace::KindSample;
@@ -19,8 +19,6 @@ pub(crate) const NEARLY: f64 = 0.9;
 pub(crate) const MOSTLY: f64 = 0.75;
 /// Directions say what is done only if the largest of them is at least this part of what moves scores.
 const TELLING: f64 = 0.1;
-/// A kind is common if so many of a level's choices are of it.
-const COMMON: f64 = 0.5;
 
 /// A family on the kind of choice that is spoken of, and its part in what moves scores.
 struct Part<'a> {
@@ -111,51 +109,39 @@ pub(super) fn preference(
     (!said.is_empty()).then(|| format!("{question} {}", said.join(" ")))
 }
 
-/// How much is said of a level on the first screen.
-#[derive(Clone, Copy)]
-pub(crate) struct Detail {
-    /// The least share of a kind's choices that a simple rule must make to be said.
-    pub(crate) least: f64,
-    /// Whether directions are said of a common kind too that has no such rule.
-    pub(crate) common_kinds: bool,
+/// What is done on a kind of choice, in a sentence without figures.
+pub(crate) struct Habit<'a> {
+    /// The kind; all of them where the level is settled whatever the kind.
+    pub(crate) kind: &'a str,
+    pub(crate) text: String,
 }
 
-/// What is done at a level in sentences without figures: on the other kinds where a simple rule is right, then on `kind`.
-pub(crate) fn habits(
-    level: &LevelExplanation,
-    kind: &str,
+/// What is done at a level: on the other kinds first, then on `kind`.
+pub(crate) fn habits<'a>(
+    level: &'a LevelExplanation,
+    kind: &'a str,
     rows: &[FidelityRow],
     plain: Plain<'_>,
-    detail: Detail,
-) -> Vec<String> {
-    if let Some(habit) = plain.settled_habit(&level.level, rows) {
-        return vec![habit];
+) -> Vec<Habit<'a>> {
+    if let Some(text) = plain.settled_habit(&level.level, rows) {
+        return vec![Habit { kind: ALL_KINDS, text }];
     }
-    let total: usize = level.sample.iter().map(|k| k.choices).sum();
-    let others = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind);
-    let of_other = |k: &KindSample| {
-        let rule = simple_rule(level, &k.kind, rows, plain, detail.least).map(|(habit, _)| format!("{habit}."));
-        let when = abstention::habit(level, &k.kind, plain).map(|when| {
-            let several = level.sample.iter().filter(|k| k.choices > 0).count() > 1;
-            capital(&format!("{}{when}", plain.place(&k.kind, several)))
-        });
-        let rule = when.or(rule);
-        let is_common = detail.common_kinds && k.choices as f64 >= COMMON * total as f64;
-        rule.or_else(|| is_common.then(|| directions(level, &k.kind, plain)).flatten())
-    };
-    let of_kind = || {
-        let rule = simple_rule(level, kind, rows, plain, MOSTLY).map(|(habit, _)| format!("{habit}."));
-        // Of ways to do something, what is mostly taken says more than what speaks for and against each.
-        let of_ways = plain.level(&level.level).object().is_none() && !is_amount(level, plain);
-        if of_ways { rule.or_else(|| directions(level, kind, plain)) } else { directions(level, kind, plain).or(rule) }
-    };
     let several = level.sample.iter().filter(|k| k.choices > 0).count() > 1;
-    let when =
-        abstention::habit(level, kind, plain).map(|when| capital(&format!("{}{when}", plain.place(kind, several))));
-    let placed = |habit: String| capital(&format!("{}{habit}", plain.place(kind, several)));
-    let when = when.or_else(|| nobody(level, kind, rows, plain).map(|(habit, _)| placed(habit) + "."));
-    let of_kind = of_kind().filter(|said| when.as_ref() != Some(said));
-    others.filter_map(of_other).chain(when).chain(of_kind).collect()
+    let placed = |kind: &str, habit: String| capital(&format!("{}{habit}", plain.place(kind, several)));
+    let rule = |kind: &str| simple_rule(level, kind, rows, plain, MOSTLY).map(|(habit, _)| format!("{habit}."));
+    let when = |kind: &str| abstention::habit(level, kind, plain).map(|when| placed(kind, when));
+    let of_other = |k: &'a KindSample| {
+        let text = when(&k.kind).or_else(|| rule(&k.kind)).or_else(|| directions(level, &k.kind, plain))?;
+        Some(Habit { kind: &k.kind, text })
+    };
+    let when = when(kind).or_else(|| Some(placed(kind, nobody(level, kind, rows, plain)?.0) + "."));
+    // Of ways to do something, what is mostly taken says more than what speaks for and against each.
+    let of_ways = plain.level(&level.level).object().is_none() && !is_amount(level, plain);
+    let (directed, rule) = (directions(level, kind, plain), rule(kind));
+    let of_kind =
+        if of_ways { rule.or(directed) } else { directed.or(rule) }.filter(|said| when.as_ref() != Some(said));
+    let others = level.sample.iter().filter(|k| k.choices > 0 && k.kind != kind);
+    others.filter_map(of_other).chain(when.into_iter().chain(of_kind).map(|text| Habit { kind, text })).collect()
 }
 
 fn is_amount(level: &LevelExplanation, plain: Plain<'_>) -> bool {

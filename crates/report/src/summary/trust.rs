@@ -7,7 +7,7 @@ use crate::{
     words::{count, interval, percent, points},
 };
 use sched_distill_core::level::{ALL_KINDS, third_person};
-use sched_distill_judge::evaluator::{Evaluation, FidelityRow, Region, Role, hardest_kind};
+use sched_distill_judge::evaluator::{Evaluation, FidelityRow, RANDOM, Region, Role, hardest_kind};
 
 /// How many times its share of the choices a region must lose to be named.
 const STANDS_OUT: f64 = 1.5;
@@ -47,7 +47,7 @@ pub(super) fn fidelity(level: &str, rows: &[FidelityRow], plain: Plain<'_>) -> O
     });
     let heuristic = best_heuristic(&of_level, kind);
     let heuristic = heuristic.map(|rule| format!("the closest heuristic in {}", percent(rule.top1.value)));
-    let random = of_level.iter().find(|r| r.kind == kind && r.scorer == "random");
+    let random = of_level.iter().find(|r| r.kind == kind && r.scorer == RANDOM);
     let random = random.map(|random| format!("a random pick in {}", percent(random.top1.value)));
     let others: Vec<String> = rule.into_iter().chain(heuristic).chain(random).collect();
     if !others.is_empty() {

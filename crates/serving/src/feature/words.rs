@@ -27,11 +27,7 @@ pub fn words() -> Words {
             ("dybatch", "batches of like sizes, in which nobody is worse off"),
             ("best-batch", "the batch that answers the most tasks per time, efficiently, and has waited"),
         ]),
-        networks: vec![NetworkWords::new(
-            "scorer",
-            "serving-net",
-            "the network for serving that comes with the program",
-        )],
+        networks: vec![NetworkWords::new("scorer", "serving-net", "the built-in network for serving")],
         edge_cases: pairs(&[
             ("burst", "tasks come in bursts"),
             ("giants", "one task in twenty is a giant"),

@@ -27,7 +27,7 @@ pub fn words() -> Words {
             ("tetris", "the job that fits the free slots best"),
             ("optimus", "each task where it saves the most time"),
         ]),
-        networks: vec![NetworkWords::new("dl2", "dl2", "the network after DL2 that comes with the program")],
+        networks: vec![NetworkWords::new("dl2", "dl2", "the built-in network modelled on DL2")],
         edge_cases: pairs(&[
             ("bursts", "the jobs of ten slots arrive at once"),
             ("half-nodes", "there are half as many nodes"),

@@ -7,7 +7,7 @@ use super::{
     plain, rounded, rows, sum,
 };
 use crate::{
-    level::{LevelSpec, Phrases, Words, capital, first_max, quantity, typed},
+    level::{LevelSpec, Phrases, Words, capital, first_max, typed},
     model::{
         self, Additive, Operator, Place, Student, Term, Tree, conditions_in_words, guard_in_words, phrase::bound,
         term_in_words,
@@ -63,7 +63,7 @@ fn guards(student: &Student, pieces: &[Piece<'_>], words: &Words, text: &mut Str
     let exported = |level: &str| pieces.iter().any(|piece| piece.spec.name == level);
     let guards = student.guards.iter().enumerate().filter(|(_, guard)| exported(&guard.level));
     let sentences = guards.map(|(i, guard)| {
-        let sentence = guard_in_words(guard, &words.phrases(&student.feature_set, &guard.level), &quantity);
+        let sentence = guard_in_words(guard, &words.phrases(&student.feature_set, &guard.level));
         // As `distill patch` calls it.
         format!("{} # guard[{i}] {}", plain(&typed(&capital(&sentence))), plain(&guard.to_string()))
     });
@@ -127,7 +127,7 @@ fn whom(path: &BTreeMap<u32, Condition>, spec: &LevelSpec, phrases: &Phrases<'_>
         above.into_iter().chain(c.at_most.map(|value| bound(feature, Operator::AtMost, value)))
     });
     let bounds: Vec<model::Condition> = bounds.collect();
-    let said = || plain(&typed(&conditions_in_words(&bounds, phrases, &quantity))) + "; ";
+    let said = || plain(&typed(&conditions_in_words(&bounds, phrases))) + "; ";
     (!bounds.is_empty()).then(said)
 }
 
@@ -172,7 +172,7 @@ fn terms(additive: &Additive, piece: &Piece<'_>, student: &Student, phrases: &Ph
         let place = level.map(|level| student.place_name(&Place::Model { level, slot: additive.slot(i) }));
         let place = place.map(|place| plain(&place) + "; ").unwrap_or_default();
         let moved = rounded(term.coefficient * term.sd);
-        let speaks = plain(&typed(&term_in_words(term, term.coefficient, spec, phrases, &quantity)));
+        let speaks = plain(&typed(&term_in_words(term, term.coefficient, spec, phrases)));
         *text +=
             &format!("  {sign} {size} * {words} # {speaks}; {place}{unit}; one deviation moves the score by {moved}\n");
     }

@@ -1,22 +1,12 @@
 //! Edits in words, without the full stop of a sentence.
 
 use sched_distill_core::{
-    level::{FeatureSpec, LevelSpec, Phrases, Words, base, capital, time_unit},
+    level::{LevelSpec, Phrases, Words, base, capital, number, quantity, typed},
     model::{
         Change, Condition, Guard, Model, Operator, Place, Slot, Student, Term, Tree, candidate_in_words,
         candidate_with, guard_in_words, term_in_words,
     },
 };
-
-/// A number with three significant digits.
-pub(super) fn number(value: f64) -> String {
-    if value == 0.0 || !(1e-4..1e9).contains(&value.abs()) {
-        return if value == 0.0 { "0".to_owned() } else { format!("{value:.2e}") };
-    }
-    let decimals = (2 - value.abs().log10().floor() as i32).max(0) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
 
 /// A share as a percentage with at most one decimal.
 pub(super) fn percent(share: f64) -> String {
@@ -24,25 +14,17 @@ pub(super) fn percent(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A value with its unit.
-fn quantity(value: f64, feature: &FeatureSpec) -> String {
-    match feature.unit.as_str() {
-        "1" | "" => number(value),
-        unit if unit == "ms" || unit.starts_with("ms·") => {
-            let (scale, name) = time_unit(value);
-            format!("{} {name}{}", number(value / scale), &unit[2..])
-        }
-        unit => format!("{} {unit}", number(value)),
-    }
-}
-
 /// `A job with fewer than 4 tasks that can run now comes first`
 pub(super) fn guard(student: &Student, guard: &Guard, words: &Words) -> String {
-    capital(&guard_in_words(guard, &words.phrases(&student.feature_set, &guard.level), &quantity))
+    typed(&capital(&guard_in_words(guard, &words.phrases(&student.feature_set, &guard.level))))
 }
 
 /// What a number that was changed does now that it did not do before.
 pub(super) fn change(student: &Student, change: &Change, words: &Words) -> String {
+    typed(&changed(student, change, words))
+}
+
+fn changed(student: &Student, change: &Change, words: &Words) -> String {
     let plain = || format!("{} is {} instead of {}", change.place, number(change.now), number(change.was));
     let Ok(Place::Model { level, slot }) = student.place(&change.place) else { return plain() };
     let models = &student.levels[level];
@@ -84,7 +66,7 @@ pub(super) fn change(student: &Student, change: &Change, words: &Words) -> Strin
 /// `A new term speaks for a job with more tasks that can run now`
 fn coefficient(term: &Term, change: &Change, spec: &LevelSpec, level: &Phrases<'_>) -> String {
     let Change { was, now, .. } = *change;
-    let speaks = |coefficient: f64| term_in_words(term, coefficient, spec, level, &quantity);
+    let speaks = |coefficient: f64| term_in_words(term, coefficient, spec, level);
     match (was, now) {
         (0.0, _) => format!("A new term speaks {}", speaks(now)),
         (_, 0.0) => format!("A term is gone that spoke {}", speaks(was)),
@@ -113,7 +95,7 @@ fn at(tree: &Tree, leaf: usize, spec: &LevelSpec, level: &Phrases<'_>) -> String
         node = parent;
     }
     conditions.reverse();
-    candidate_in_words(&conditions, level, &quantity)
+    candidate_in_words(&conditions, level)
 }
 
 #[cfg(test)]
@@ -131,6 +113,7 @@ mod tests {
     fn guards_are_sentences_for_operators() {
         for (text, sentence) in [
             ("job: ready_tasks < 4 last", "A job with fewer than 4 tasks that can run now comes last"),
+            ("job: ready_tasks < 1 last", "A job without tasks that can run now comes last"),
             ("job: age > 300s first", "A job with time since it arrived above 5 min comes first"),
             ("job: is_source first", "A job that freed the executors itself comes first"),
             ("job: is_source < 1 last", "A job that did not free the executors comes last"),
