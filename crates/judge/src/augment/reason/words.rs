@@ -130,7 +130,7 @@ mod tests {
             ),
             (
                 "amount: held_after_of_fair_share > 1.5 never",
-                "An amount with executors held then, against a fair share, above 1.5 is never taken while there is another \
+                "An amount with executors held then, against a fair share, above 150 % is never taken while there is another \
                  amount",
             ),
         ] {
