@@ -7,7 +7,11 @@ use super::{
 pub(super) use crate::text::printable;
 use anyhow::{Context, Result};
 use serde::Serialize;
-use std::io::{ErrorKind, Write};
+use std::{
+    collections::HashSet,
+    io::{ErrorKind, Write},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Version of the JSON lines (`docs/json-output.md`).
 const SCHEMA_VERSION: u32 = 3;
@@ -21,16 +25,26 @@ pub(super) struct Output {
     held: Option<String>,
     /// Nobody reads stdout any more, as in `distill ... | head`: the work goes on, the words are dropped.
     closed: bool,
+    said: Said,
 }
+
+/// Notes that were given.
+type Said = Arc<Mutex<HashSet<String>>>;
 
 /// Notes and progress on stderr, if they are wanted.
 #[derive(Clone)]
 pub(super) struct Notes {
     shown: bool,
     to: Stream,
+    said: Said,
 }
 
 impl Notes {
+    /// Whether this note is given for the first time: a workload that every step of a command opens says the same each time.
+    pub(super) fn is_new(&self, note: &str) -> bool {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(note.to_owned())
+    }
+
     pub(super) fn note(&self, text: impl std::fmt::Display) {
         if self.shown {
             self.to.say(&printable(&text.to_string()));
@@ -52,6 +66,7 @@ impl Output {
             quiet: common.quiet,
             held: None,
             closed: false,
+            said: Said::default(),
         }
     }
 
@@ -107,7 +122,7 @@ impl Output {
 
     /// What is said on stderr while the work goes on.
     pub(super) fn notes(&self) -> Notes {
-        Notes { shown: !self.json && !self.quiet, to: self.stderr.clone() }
+        Notes { shown: !self.json && !self.quiet, to: self.stderr.clone(), said: Arc::clone(&self.said) }
     }
 
     /// A note that changes what a result means, on stderr, also where results are for programs.

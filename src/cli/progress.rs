@@ -97,6 +97,9 @@ impl Watched {
 
 impl Watch for Watched {
     fn note(&self, line: &str) {
+        if !self.notes.is_new(line) {
+            return;
+        }
         match &*lock(&self.bar) {
             Bar::Episodes(bar) => bar.note(line),
             _ => self.notes.note(line),

@@ -403,6 +403,24 @@ impl Args<'_> {
         self.bad(key, value, allowed.to_owned())
     }
 
+    /// A time with its unit, such as `90s`, `10m`, `2h` or `1d`, in ms; `None` if not given.
+    ///
+    /// ```
+    /// # use sched_distill_core::spec::Spec;
+    /// let spec: Spec = "history,window=90m".parse()?;
+    /// assert_eq!(spec.args().time_ms("window")?, Some(5.4e6));
+    /// # Ok::<(), sched_distill_core::spec::SpecError>(())
+    /// ```
+    pub fn time_ms(&mut self, key: &'static str) -> Result<Option<f64>, SpecError> {
+        const UNITS: [(&str, f64); 5] = [("ms", 1.0), ("s", 1e3), ("m", 6e4), ("h", 3.6e6), ("d", 86.4e6)];
+        let Some(text) = self.text(key) else { return Ok(None) };
+        let value = UNITS.iter().find_map(|(unit, ms)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * ms));
+        match value.filter(|ms| (0.0..=1e15).contains(ms)) {
+            Some(ms) => Ok(Some(ms)),
+            None => Err(self.bad(key, &text, "a time with its unit: 500ms, 90s, 10m, 2h, 1d".to_owned())),
+        }
+    }
+
     /// Any text, or `None` if not given.
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         self.get(key).map(str::to_owned)

@@ -157,10 +157,13 @@ pub(super) fn on_workload<S: Simulated>(
     (Which { seed, split, episodes }, place, of): (Which<'_>, usize, usize),
     caller: Caller<'_>,
 ) -> Result<Comparison, PipelineError> {
+    let has = |wanted| Entry::<S>::episodes((workload_id, workload), split, wanted, caller);
     let (ends, looks, stopping) = match episodes {
-        EpisodeCount::Exactly(count) => (vec![*count], None, None),
+        EpisodeCount::Exactly(count) => (vec![has(*count)], None, None),
         EpisodeCount::UntilClear(stopping) => {
             let looks = stopping.looks(place, of, contenders.iter().map(|c| c.role));
+            let most = has(looks.most());
+            let looks = looks.up_to(most);
             (looks.planned.clone(), Some(looks), Some(stopping))
         }
     };

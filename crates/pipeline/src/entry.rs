@@ -3,8 +3,9 @@
 use super::{Attack, Caller, PipelineError};
 use sched_distill_core::{
     policy::{OpenPolicy, Policy, PolicyInfo, Sort},
+    rng::Split,
     simulation::{Simulated, Workload},
-    spec::Spec,
+    spec::{Spec, brief},
 };
 
 /// A scenario with its policies by name: one entry of the [`Registry`](super::Registry).
@@ -48,7 +49,27 @@ impl<S: Simulated> Entry<S> {
     pub(super) fn workload_for(&self, id: &str, caller: Caller<'_>) -> Result<Workload<S>, PipelineError> {
         let workload = self.workload(id)?;
         workload.work().note(id).into_iter().for_each(|note| caller.watch.note(&note));
+        let name = brief(id);
+        workload.notes().iter().for_each(|note| caller.watch.note(&format!("note: {name}: {note}")));
         Ok(workload)
+    }
+
+    /// How many of so many episodes of a split a workload has: all of them, but for a history that is cut by time, whose windows may not be
+    /// counted twice where intervals are made of them. The caller is told.
+    pub(super) fn episodes(
+        (id, workload): (&str, &Workload<S>),
+        split: Split,
+        wanted: u32,
+        caller: Caller<'_>,
+    ) -> u32 {
+        match workload.most_episodes(split).filter(|&most| most < wanted) {
+            None => wanted,
+            Some(most) => {
+                let (id, split) = (brief(id), split.name());
+                caller.watch.note(&format!("note: {id} has {most} windows for {split}: {most} episodes, not {wanted}"));
+                most
+            }
+        }
     }
 
     /// The sort of the policies of that name; `None` if there are none.

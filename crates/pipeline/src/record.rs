@@ -56,6 +56,8 @@ pub fn record<S: Simulated>(
     if params.first_episode.checked_add(params.episodes).is_none() {
         return Err(PipelineError::TooManyEpisodes { first: params.first_episode, episodes: params.episodes });
     }
+    let end = params.first_episode + params.episodes;
+    let end = Entry::<S>::episodes((&params.workload, &workload), params.split, end, caller).max(params.first_episode + 1);
     let request = RecordRequest::<S> {
         policy_id: &policy_id,
         policy: &*policy,
@@ -65,7 +67,7 @@ pub fn record<S: Simulated>(
         seed: params.seed,
         split: params.split,
         first_episode: params.first_episode,
-        episodes: params.episodes,
+        episodes: end - params.first_episode,
         shard: params.shard,
         force: params.force,
     };

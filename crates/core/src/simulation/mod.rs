@@ -4,6 +4,7 @@
 mod bound;
 mod declared;
 mod edit;
+mod history;
 mod idle;
 mod outcome;
 mod queue;
@@ -14,6 +15,7 @@ pub use crate::figure::Stall;
 pub use bound::Bound;
 pub use declared::{Declared, DeclaredEdit, Declares, Number};
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
+pub use history::{Costs, Dated, History};
 pub use idle::IdleSpells;
 pub use outcome::{JobEnd, Outcome, percentile};
 pub use queue::EventQueue;

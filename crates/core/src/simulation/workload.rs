@@ -2,7 +2,7 @@
 
 use super::Simulated;
 use crate::{
-    rng::EpisodeId,
+    rng::{EpisodeId, Split},
     spec::{Spec, name_of},
     workload::{Work, WorkloadError, WorkloadInfo},
 };
@@ -40,6 +40,12 @@ pub trait Source<S: Simulated>: Debug + Send + Sync {
     /// Whether an episode has more jobs than so many. Sources that can tell without making all of them should; the default makes them.
     fn has_more_jobs(&self, cluster: &S::Cluster, id: EpisodeId, most: usize) -> bool {
         self.jobs(cluster, id).len() > most
+    }
+
+    /// How many different episodes a split has, where they are few and intervals are made of them: of a history that is cut by time. The
+    /// default is that there are as many as are asked for.
+    fn most_episodes(&self, _split: Split) -> Option<u32> {
+        None
     }
 }
 
@@ -90,13 +96,21 @@ pub struct Workload<S: Simulated> {
     cluster: S::Cluster,
     source: Arc<dyn Source<S>>,
     files: Vec<PathBuf>,
+    notes: Vec<String>,
 }
 
 impl<S: Simulated> Workload<S> {
     /// Episodes on this cluster, with jobs from this source; `files` define them, so that a trace can record their hashes.
     #[must_use]
     pub fn new(cluster: S::Cluster, source: impl Source<S> + 'static, files: Vec<PathBuf>) -> Self {
-        Self { cluster, source: Arc::new(source), files }
+        Self { cluster, source: Arc::new(source), files, notes: Vec::new() }
+    }
+
+    /// The same, with what people should know before they rely on it, a sentence each.
+    #[must_use]
+    pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
     }
 
     /// Episodes on this cluster, with jobs that a function draws, in order of arrival. What an episode comes to is not known before.
@@ -152,6 +166,18 @@ impl<S: Simulated> Workload<S> {
     #[must_use]
     pub fn work(&self) -> Work {
         self.source.work(&self.cluster)
+    }
+
+    /// What people should know before they rely on it: what a history lacks, and what was assumed.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How many different episodes a split has, where they are few and intervals are made of them.
+    #[must_use]
+    pub fn most_episodes(&self, split: Split) -> Option<u32> {
+        self.source.most_episodes(split)
     }
 
     /// Files that define the workload.

@@ -27,6 +27,9 @@ pub enum WorkloadError {
         /// What is wrong, where, and what was expected.
         problem: String,
     },
+    /// A log of a real cluster cannot be used.
+    #[error(transparent)]
+    History(Box<dyn std::error::Error + Send + Sync>),
     /// A job makes no sense.
     #[error("{path}: job {job}{}: {problem}", stage.map_or(String::new(), |s| format!(", stage {s}")))]
     Job {

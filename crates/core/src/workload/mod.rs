@@ -1,5 +1,7 @@
 //! What workloads of all scenarios have in common: how they are listed, read, and refused.
 
+#[cfg(feature = "simulate")]
+mod cut;
 mod error;
 #[cfg(feature = "simulate")]
 mod json;
@@ -12,6 +14,8 @@ mod text;
 mod work;
 
 use crate::spec::{Args, SpecError};
+#[cfg(feature = "simulate")]
+pub use cut::{Cut, Span, Window, Windows, duration};
 pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
 pub use json::{read_jobs, read_json};

@@ -162,6 +162,21 @@ impl DurationTable {
         Self::new(vec![(LEVELS[0], Waves { first: list.clone(), rest: list, ..Waves::default() })], warmup_ms)
     }
 
+    /// The lists that it was made of, where it was measured at one level of parallelism; what stands in for a wave without measurements is
+    /// left out, unless a warm-up is added to it.
+    #[must_use]
+    pub(super) fn waves(&self) -> Option<Waves> {
+        let [fresh, first, rest] = self.slots[0];
+        if self.slots.iter().any(|row| *row != self.slots[0]) {
+            return None;
+        }
+        let list = |slot: Slot| {
+            (slot.start..slot.start + slot.len).map(|i| self.values.get(i) + slot.extra_ms).collect::<Vec<f64>>()
+        };
+        let own = |slot: Slot, other: Slot| if slot == other { Vec::new() } else { list(slot) };
+        Some(Waves { fresh: own(fresh, first), first: list(first), rest: own(rest, first) })
+    }
+
     /// The same table with every measured duration `factor` times as long; what is added for a warm-up stays.
     #[must_use]
     pub(super) fn scaled(&self, factor: f64) -> Self {

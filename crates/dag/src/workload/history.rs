@@ -34,8 +34,9 @@ impl Believed {
         if intake.is_credulous() {
             return workload;
         }
-        let (cluster, files) = (Cluster { intake, ..*workload.cluster() }, workload.files().to_vec());
-        DagWorkload::new(cluster, TakenIn { workload, history }, files)
+        let cluster = Cluster { intake, ..*workload.cluster() };
+        let (files, notes) = (workload.files().to_vec(), workload.notes().to_vec());
+        DagWorkload::new(cluster, TakenIn { workload, history }, files).with_notes(notes)
     }
 }
 
@@ -119,5 +120,9 @@ impl Source<Dag> for TakenIn {
 
     fn work(&self, _: &Cluster) -> Work {
         self.workload.work()
+    }
+
+    fn most_episodes(&self, split: Split) -> Option<u32> {
+        self.workload.most_episodes(split)
     }
 }

@@ -1,6 +1,6 @@
 //! Jobs as they are run: what they declare, what their tasks really take, and when they arrive.
 
-use super::DurationTable;
+use super::{DurationTable, Recorded};
 use crate::{
     edit::Part,
     graph::{JobError, JobGraph, StageSpec, TIMES_MS},
@@ -39,6 +39,7 @@ pub struct JobTemplate {
     tables: Arc<[DurationTable]>,
     /// Likewise, what the cluster's history says that tasks take, ms.
     known_ms: Option<Arc<[f64]>>,
+    recorded: Option<Arc<Recorded>>,
 }
 
 /// A job and when it arrives.
@@ -98,7 +99,20 @@ impl JobTemplate {
             tables: stages.into_iter().map(|stage| stage.durations).collect(),
             graph: Arc::new(graph),
             known_ms: None,
+            recorded: None,
         })
+    }
+
+    /// The same job with what became of it where it ran, by stage of this job.
+    #[must_use]
+    pub fn with_record(self, recorded: Recorded) -> Self {
+        Self { recorded: Some(Arc::new(recorded)), ..self }
+    }
+
+    /// What became of it where it ran, by stage of the job as it first was, if it ran anywhere.
+    #[must_use]
+    pub fn recorded(&self) -> Option<&Recorded> {
+        self.recorded.as_deref()
     }
 
     /// The same job of which the cluster's history says what tasks take, by stage, ms.
@@ -191,6 +205,8 @@ impl JobTemplate {
             origins: Arc::clone(&self.origins),
             tables: self.tables.iter().map(|table| table.scaled(factor)).collect(),
             known_ms: self.known_ms.as_ref().map(|known| known.iter().map(|ms| factor * ms).collect()),
+            // Such a job ran nowhere.
+            recorded: None,
         }
     }
 

@@ -1,88 +1,27 @@
 //! A fixed list of jobs from a JSON file; the format is described in `docs/workload-format.md`.
 
-use super::{
-    Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, StageTemplate, Waves, duration::LEVELS,
-    history::Believed, job::Pairs,
-};
+use super::{Cluster, DagWorkload, HISTORY_LESS, JobArrival, WINDOW_JOBS, file::RawWorkload, history::Believed, job::Pairs};
 use crate::graph::{JobError, TIMES_MS};
 use sched_distill_core::{
-    simulation::Fixed,
+    simulation::{Costs, History},
     spec::Spec,
-    workload::{Needed, WorkloadError, read_json},
+    workload::{Cut, Needed, WorkloadError, read_json},
 };
-use serde::Deserialize;
-use std::{path::Path, sync::Arc};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawWorkload {
-    num_executors: Option<u32>,
-    moving_delay_ms: Option<f64>,
-    warmup_ms: Option<f64>,
-    jobs: Vec<RawJob>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawJob {
-    name: Option<String>,
-    arrival_ms: f64,
-    #[serde(default)]
-    edges: Vec<[u32; 2]>,
-    stages: Vec<RawStage>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawStage {
-    num_tasks: u32,
-    rough_ms: Option<f64>,
-    durations: RawDurations,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "durations must be a number, a list of numbers, or {fresh, first, rest} of either")]
-enum RawDurations {
-    Same(OneOrMany),
-    Waves(RawWaves),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawWaves {
-    fresh: Option<OneOrMany>,
-    first: Option<OneOrMany>,
-    rest: Option<OneOrMany>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(f64),
-    Many(Vec<f64>),
-}
-
-impl OneOrMany {
-    fn into_vec(self) -> Vec<f64> {
-        match self {
-            OneOrMany::One(value) => vec![value],
-            OneOrMany::Many(values) => values,
-        }
-    }
-}
+use std::path::Path;
 
 /// Opens `json:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
     let path = spec.require_file("a workload as described in docs/workload-format.md")?;
     let mut args = spec.args();
     let executors = args.optional_count("executors", 1..=100_000)?;
+    let cut = Cut::from_args(&mut args)?;
     let believed = Believed::from_args(&mut args)?;
     args.finish()?;
-    Ok(believed.of(load(path, executors)?))
+    Ok(believed.of(load(path, executors, &cut)?.checked(spec, HISTORY_LESS)?))
 }
 
 /// Reads a workload file. `num_executors` replaces the file's number.
-fn load(path: &Path, num_executors: Option<u32>) -> Result<DagWorkload, WorkloadError> {
+fn load(path: &Path, num_executors: Option<u32>, cut: &Cut) -> Result<DagWorkload, WorkloadError> {
     let raw: RawWorkload = read_json(path, "docs/workload-format.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
     let cluster =
@@ -104,51 +43,17 @@ fn load(path: &Path, num_executors: Option<u32>) -> Result<DagWorkload, Workload
     for (position, job) in raw.jobs.into_iter().enumerate() {
         let bad = |stage, problem| WorkloadError::Job { path: path.to_owned(), job: position, stage, problem };
         let refused = |error: JobError| bad(error.stage, error.problem);
-        if !TIMES_MS.contains(&job.arrival_ms) {
-            return Err(bad(None, format!("arrival_ms must be a number in 0..=1e15 ms, got {}", job.arrival_ms)));
-        }
-        let mut stages = Vec::with_capacity(job.stages.len());
-        for (i, stage) in job.stages.into_iter().enumerate() {
-            stages.push(read_stage(stage, warmup_ms).map_err(|problem| bad(Some(i), problem))?);
-        }
-        let name = job.name.unwrap_or_else(|| format!("job-{position}"));
-        let template = JobTemplate::new(name, stages, &job.edges).map_err(refused)?;
-        pairs.add(&template).map_err(refused)?;
-        let tasks = template.tasks() as f64;
+        let job = job.read(position, warmup_ms).map_err(refused)?;
+        pairs.add(&job.template).map_err(refused)?;
+        let tasks = job.template.tasks() as f64;
         needed.add(super::events(1.0, tasks), &format!("of {tasks} tasks")).map_err(|problem| bad(None, problem))?;
-        jobs.push(JobArrival { arrival_ms: job.arrival_ms, template: Arc::new(template) });
+        jobs.push(job);
     }
     // A job's number is its place in arrival order; the sort is stable, so jobs of one instant keep the file's order.
     jobs.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
-    let tasks = jobs.iter().map(|job| job.template.tasks() as f64).sum();
-    let last_ms = jobs.last().map_or(0.0, |job| job.arrival_ms);
-    let events = super::events(jobs.len() as f64, tasks);
-    Ok(DagWorkload::new(cluster, Fixed::new(jobs, events, 0.0, last_ms), vec![path.to_owned()]))
-}
-
-fn read_stage(stage: RawStage, warmup_ms: f64) -> Result<StageTemplate, String> {
-    let checked = |wave: &str, list: OneOrMany| {
-        let list = list.into_vec();
-        match list.is_empty() {
-            true => Err(format!("has no durations in `{wave}`; at least one number is needed")),
-            false => Ok(list),
-        }
-    };
-    let durations = match stage.durations {
-        RawDurations::Same(list) => DurationTable::uniform(checked("durations", list)?, warmup_ms),
-        RawDurations::Waves(waves) => {
-            let list = |wave, list: Option<OneOrMany>| list.map_or(Ok(Vec::new()), |list| checked(wave, list));
-            let waves = Waves {
-                fresh: list("fresh", waves.fresh)?,
-                first: list("first", waves.first)?,
-                rest: list("rest", waves.rest)?,
-            };
-            DurationTable::new(vec![(LEVELS[0], waves)], warmup_ms)
-        }
-    };
-    let durations = durations.ok_or("has no durations; at least one number is needed")?;
-    let rough_ms = stage.rough_ms.unwrap_or_else(|| durations.mean());
-    Ok(StageTemplate { num_tasks: stage.num_tasks, rough_ms, durations })
+    let costs = Costs { events: &|job: &JobArrival| super::events(1.0, job.template.tasks() as f64), bytes: 0.0 };
+    let history = History::new(jobs, cut, WINDOW_JOBS, &costs).map_err(format)?;
+    Ok(history.on(cluster, vec![path.to_owned()]))
 }
 
 #[cfg(test)]
@@ -159,7 +64,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("workload.json");
         std::fs::write(&path, text).unwrap();
-        super::load(&path, None).map_err(|e| e.to_string())
+        super::load(&path, None, &Cut::WHOLE).map_err(|e| e.to_string())
     }
 
     #[test]

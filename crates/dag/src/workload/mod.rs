@@ -7,9 +7,12 @@ mod battery;
 mod builtin;
 mod duration;
 mod edge;
+mod file;
 mod history;
 mod job;
 mod json;
+mod recorded;
+mod spark;
 mod tpch;
 
 pub use arrivals::Arrivals;
@@ -17,7 +20,9 @@ pub(crate) use battery::{BATTERY, battery};
 pub use builtin::Builtin;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use edge::{EDGE_CASES, EdgeCase};
+pub use file::write;
 pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
+pub use recorded::Recorded;
 pub use tpch::{SIZES, Tpch, TpchProfiles};
 
 use crate::{Dag, intake::Intake};
@@ -69,7 +74,12 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
         tpch::open,
     ),
     WorkloadDef::new(
-        "json:FILE[,executors=N][,durations=history|median][,parts=merged]",
+        "spark:PATH[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
+        "what Spark ran, from its event logs: a file, a rolling log or a folder of logs (docs/histories.md)",
+        spark::open,
+    ),
+    WorkloadDef::new(
+        "json:FILE[,executors=N][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
         "a fixed list of jobs from a JSON file (docs/workload-format.md)",
         json::open,
     ),
@@ -77,6 +87,12 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
 
 /// What makes an episode less.
 const LESS: &str = "ask for fewer `jobs`, or a higher `rate`";
+
+/// Jobs of a window of a history where its spec names no length.
+const WINDOW_JOBS: u32 = 50;
+
+/// What makes an episode of a history less.
+const HISTORY_LESS: &str = "shorter episodes come from `split=time` and a `window`";
 
 /// Opens the workload that a spec names: [`Workload::open`].
 ///

@@ -26,6 +26,30 @@ pub struct Looks {
 }
 
 impl Looks {
+    /// Episodes of the last look.
+    #[must_use]
+    pub fn most(&self) -> u32 {
+        self.planned.last().copied().unwrap_or(0)
+    }
+
+    /// The same where there are only so many episodes: the last look is then at all of them.
+    ///
+    /// ```
+    /// use sched_distill_judge::evaluator::Looks;
+    /// let looks = Looks { planned: vec![40, 80, 160, 320], comparisons: 5 };
+    /// assert_eq!(looks.clone().up_to(100).planned, [40, 80, 100]);
+    /// assert_eq!(looks.clone().up_to(12).planned, [12]);
+    /// assert_eq!(looks.clone().up_to(400), looks);
+    /// ```
+    #[must_use]
+    pub fn up_to(mut self, episodes: u32) -> Self {
+        if episodes < self.most() {
+            self.planned.retain(|&look| look < episodes);
+            self.planned.push(episodes);
+        }
+        self
+    }
+
     /// How sure each interval is for all of them to hold with 95 % at all looks.
     #[must_use]
     pub fn level(&self) -> f64 {

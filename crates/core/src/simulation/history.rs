@@ -1,0 +1,114 @@
+//! Jobs that were recorded somewhere, as episodes.
+
+use super::{Simulated, Source, Workload};
+use crate::{
+    rng::{EpisodeId, Split},
+    workload::{Cut, Span, Windows, Work},
+};
+use std::path::PathBuf;
+
+/// A job that arrives at a time, and of which it may be known when it had ended.
+pub trait Dated: Clone {
+    /// When it arrives, ms.
+    fn arrival_ms(&self) -> f64;
+
+    /// The same job arriving at another time, with what is recorded of it.
+    #[must_use]
+    fn arriving(self, arrival_ms: f64) -> Self;
+
+    /// When it had ended where it was recorded, ms; the default does not know.
+    fn ended_ms(&self) -> Option<f64> {
+        None
+    }
+
+    /// What is left of it at a time after its arrival, where it was recorded, as a job that arrives then; `None` if nothing is, or that is
+    /// not known, which is the default.
+    fn left_at(&self, _time_ms: f64) -> Option<Self> {
+        None
+    }
+}
+
+/// What jobs come to: the events that each needs, and the memory of each, bytes.
+pub struct Costs<'a, J> {
+    /// Events of a job.
+    pub events: &'a dyn Fn(&J) -> f64,
+    /// Bytes of a job.
+    pub bytes: f64,
+}
+
+/// Jobs of a history, cut into episodes or whole.
+#[derive(Clone, Debug)]
+pub struct History<J> {
+    /// In order of arrival.
+    jobs: Vec<J>,
+    windows: Option<Windows>,
+    rate: f64,
+    work: Work,
+}
+
+impl<J: Dated> History<J> {
+    /// These jobs, in order of arrival. Where the cut names no length, a window has about `window_jobs`.
+    ///
+    /// # Errors
+    ///
+    /// A history that is too short to be cut.
+    pub fn new(jobs: Vec<J>, cut: &Cut, window_jobs: u32, costs: &Costs<'_, J>) -> Result<Self, String> {
+        let spans: Vec<Span> = jobs.iter().map(|job| (job.arrival_ms(), job.ended_ms())).collect();
+        let windows = cut.windows(&spans, window_jobs)?;
+        let mut before = vec![0.0];
+        for job in &jobs {
+            before.push(before[before.len() - 1] + (costs.events)(job));
+        }
+        let work = |from: usize, to: usize, from_ms: f64| Work {
+            jobs: (to - from) as f64,
+            events: before[to] - before[from],
+            bytes: costs.bytes * (to - from) as f64,
+            last_ms: (jobs[to - 1].arrival_ms() - from_ms) / cut.rate(),
+        };
+        let work = match &windows {
+            None if jobs.is_empty() => Work::default(),
+            None => work(0, jobs.len(), 0.0),
+            Some(windows) => {
+                let all = windows.iter().map(|w| work(w.jobs.start, w.jobs.end, w.from_ms));
+                all.max_by(|a, b| a.events.total_cmp(&b.events)).unwrap_or_default()
+            }
+        };
+        Ok(Self { jobs, windows, rate: cut.rate(), work })
+    }
+
+    /// As a workload; `files` define it.
+    #[must_use]
+    pub fn on<S: Simulated<Job = J>>(self, cluster: S::Cluster, files: Vec<PathBuf>) -> Workload<S>
+    where
+        J: std::fmt::Debug + Send + Sync + 'static,
+    {
+        let cut = self.windows.as_ref().map(Windows::to_string);
+        Workload::new(cluster, self, files).with_notes(cut)
+    }
+}
+
+impl<S: Simulated> Source<S> for History<S::Job>
+where
+    S::Job: Dated,
+{
+    /// With a window, first what is left of jobs that were there when it began, which arrive at once.
+    fn jobs(&self, _: &S::Cluster, id: EpisodeId) -> Vec<S::Job> {
+        let at = |job: &S::Job, from_ms: f64| {
+            let arrival_ms = (job.arrival_ms() - from_ms) / self.rate;
+            job.clone().arriving(arrival_ms)
+        };
+        let Some(windows) = &self.windows else { return self.jobs.iter().map(|job| at(job, 0.0)).collect() };
+        let window = windows.of(id);
+        let earlier = &self.jobs[window.since..window.jobs.start];
+        let left = earlier.iter().filter_map(|job| job.left_at(window.from_ms)).map(|job| job.arriving(0.0));
+        left.chain(self.jobs[window.jobs.clone()].iter().map(|job| at(job, window.from_ms))).collect()
+    }
+
+    fn work(&self, _: &S::Cluster) -> Work {
+        self.work
+    }
+
+    fn most_episodes(&self, split: Split) -> Option<u32> {
+        self.windows.as_ref()?.most_episodes(split)
+    }
+}
