@@ -6,9 +6,9 @@
 #     SCRATCH   where packages, virtual environments and raw logs go (default: target/spark-logs)
 #
 # Downloads PySpark 3.5.3 and 4.3.0 (770 MB) with pip, by exact SHA-256, and what it needs, into SCRATCH/packages, once; a package
-# that lies there is not downloaded. Unpacked they take 1.3 GB. Runs scripts/spark_logs.py with each way of writing a log, and puts
+# that lies there is not downloaded. Installed they take 900 MB. Runs scripts/spark_logs.py with each way of writing a log, and puts
 # cleaned logs and what is to be found in them (expected.json) into crates/histories/tests/logs. Needs Python 3.11 or newer
-# with venv, and Java 17 or newer; uses two cores for some five minutes. Times, and so bytes and figures, differ from run to run.
+# with venv, and Java 17 or newer; uses two cores for some six minutes. Times, and so bytes and figures, differ from run to run.
 set -euo pipefail
 
 case ${1:-} in -h|--help) sed -n '2,/^set -/p' "${BASH_SOURCE[0]}" | sed '$d; s/^# \{0,1\}//'; exit 0 ;; esac
@@ -63,5 +63,6 @@ for entry in "${versions[@]}"; do
             { tail -n 30 "$scratch/$log.err" >&2; fail "$log was not made"; }
     done
 done
-python3 "$here/scripts/spark_logs.py" figures "$scratch/raw" "$logs"
+"$python" "$here/scripts/spark_logs.py" figures "$logs" 2>"$scratch/figures.err" ||
+    { tail -n 30 "$scratch/figures.err" >&2; fail "the figures were not made"; }
 du --apparent-size --summarize --bytes "$logs"/* >&2

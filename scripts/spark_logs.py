@@ -2,10 +2,10 @@
 """Small applications on a real Spark, their event logs without what is personal, and what is to be found in these.
 
     spark_logs.py make LOG RAW DIR     runs the application of a log, cleans what Spark wrote, and packs it again with Spark's codec
-    spark_logs.py figures RAW DIR      puts the figures of all logs together, DIR/expected.json
+    spark_logs.py figures DIR          reads all logs and writes what is in them to DIR/expected.json
     spark_logs.py list VERSION         the logs of a version of Spark
 
-Needs the PySpark of the log's version; scripts/make-spark-logs.sh installs it and calls this.
+The first needs the PySpark of the log's version, the second any; scripts/make-spark-logs.sh installs both and calls this.
 
 The figures are read from the packed logs, unpacked by Spark's codec, and by another way than the crate's: edges and stages that ran in
 place of others come from the lineage of RDDs that each stage lists, not from the stages' parents and ids.
@@ -21,6 +21,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 # The ids that applications get, by which Spark names their logs: version, what is set, whether the driver is killed.
@@ -370,7 +371,7 @@ def make(log, raw, target):
 
     if pyspark.__version__ != version:
         sys.exit(f"{log} is of Spark {version}; this is {pyspark.__version__}")
-    raw = raw.resolve() / log
+    raw, target = raw.resolve() / log, target.resolve()
     shutil.rmtree(raw, ignore_errors=True)
     raw.mkdir(parents=True)
     environment = os.environ | {"SPARK_LOCAL_HOSTNAME": "host-1", "SPARK_USER": "user", "SPARK_LOCAL_DIRS": str(raw / "local")}
@@ -391,16 +392,12 @@ def make(log, raw, target):
         aim.mkdir()
         names = sorted((path.name for path in found[0].iterdir() if not path.name.endswith(".crc")), key=number)
         files = [(found[0] / name, aim / name.replace(app_id, log)) for name in names]
-    texts = []
     for file, to in files:
         if file.name.startswith("appstatus"):
             to.touch()
             continue
         codec.write(to, cleaned(codec.read(file, raw / "text"), app_id, log), is_killed)
-        texts.append(codec.read(to, raw / "text"))
     codec.gateway.shutdown()
-    check(log, "".join(texts))
-    (raw / "figures.json").write_text(json.dumps({"path": aim.name} | expected("".join(texts))))
 
 
 def number(name):
@@ -469,39 +466,35 @@ def dags(jobs, ends, job_ends, completed, names):
 
     groups = collections.defaultdict(list)
     for stage in sorted(tasks):
-        job = job_of[stage]
-        sql = job["Properties"].get("spark.sql.execution.id")
-        groups[("sql", int(sql)) if sql else ("job", job["Job ID"])].append(stage)
+        groups[group(job_of[stage])].append(stage)
     outside, found = 0, []
-    for (kind, number), members in groups.items():
+    for (kind, of_group), members in groups.items():
         edges = set()
         for child in members:
             own = {rdd["RDD ID"] for rdd in stages[child]["RDD Info"]}
             for rdd in {parent for rdd in stages[child]["RDD Info"] for parent in rdd["Parent IDs"]} - own:
-                # Whose output was there last when the job of the child began, or became so within it.
+                # No RDD is shuffled twice in these applications.
                 of = [stage for stage in makers[rdd] if stage in writes]
                 assert len(of) == 1, (child, rdd, of)
                 if of[0] in members:
                     edges.add((of[0], child))
                 else:
                     outside += 1
-        if kind == "sql":
-            name = names[number]
-        else:
-            name = job_of[members[0]]["Properties"]["spark.job.description"]
+        description = job_of[members[0]]["Properties"].get("spark.job.description")
         found.append(
             {
-                "name": name,
+                "name": names[of_group] if kind == "sql" else description,
                 "tasks": [[stage, tasks[stage]] for stage in members],
                 "edges": sorted(edges),
                 "assumed": sorted(assumed(members, edges, ended_ms, job_of)),
-                "jobs": sum(group(job) == (kind, number) for job in jobs),
+                "jobs": sum(group(job) == (kind, of_group) for job in jobs),
             }
         )
     return {"skipped": len(skipped), "matched": len(matched), "outside_edges": outside, "dags": sorted(found, key=lambda dag: dag["tasks"])}
 
 
 def group(job):
+    """What a job belongs to: a SQL execution, or nothing but itself."""
     sql = job["Properties"].get("spark.sql.execution.id")
     return ("sql", int(sql)) if sql else ("job", job["Job ID"])
 
@@ -523,9 +516,17 @@ def assumed(members, edges, ended_ms, job_of):
                 yield parent, child
 
 
-def figures(raw, target):
-    found = {log: json.loads((raw / log / "figures.json").read_text()) for log in LOGS}
-    lines = [f"{json.dumps(log)}: {json.dumps(of, separators=(',', ':'))}" for log, of in found.items()]
+def figures(target):
+    codec, lines = Codec(), []
+    with tempfile.TemporaryDirectory() as scratch:
+        for log in LOGS:
+            [path] = target.glob(f"*{log}*")
+            files = sorted(path.glob("events_*"), key=lambda file: number(file.name)) if path.is_dir() else [path]
+            text = "".join(codec.read(file, pathlib.Path(scratch) / "text") for file in files)
+            check(log, text)
+            found = {"path": path.name} | expected(text)
+            lines.append(f"{json.dumps(log)}: {json.dumps(found, separators=(',', ':'))}")
+    codec.gateway.shutdown()
     (target / "expected.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
@@ -535,8 +536,8 @@ def main():
             run(log, pathlib.Path(raw))
         case ["make", log, raw, target]:
             make(log, pathlib.Path(raw), pathlib.Path(target))
-        case ["figures", raw, target]:
-            figures(pathlib.Path(raw), pathlib.Path(target))
+        case ["figures", target]:
+            figures(pathlib.Path(target).resolve())
         case ["list", version]:
             print(*(log for log, (of, *_) in LOGS.items() if of == version))
         case _:
