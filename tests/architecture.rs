@@ -223,6 +223,7 @@ const SHARED: &[&str] = &[
     "decode",
     "output",
     "progress",
+    "reading",
     "table",
     "history",
     "looks",

@@ -1,5 +1,6 @@
 //! `distill demo`: the whole pipeline, from recording to the report.
 
+mod advise;
 mod choose;
 mod extent;
 mod gaming;
@@ -32,6 +33,7 @@ use crate::{
     trace::{Shard, Trace, TraceError},
 };
 use anyhow::{Context, Result};
+pub(super) use advise::{AdviseArgs, run as advise};
 use choose::Chosen;
 use clap::Args;
 use extent::{Extent, affordable_choices, affordable_choosing, affordable_episodes, affordable_search};
@@ -89,6 +91,9 @@ pub(super) struct DemoArgs {
     /// Replace a run that was made with other arguments
     #[arg(long, help_heading = "Output")]
     force: bool,
+    /// The history that the run is about, as it was named.
+    #[arg(skip)]
+    history: Option<String>,
 }
 
 /// Who is explained, on what, and where it goes.
@@ -111,7 +116,16 @@ impl DemoArgs {
 }
 
 pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    let scenario = common.scenario()?;
+    all_of_it(args, (common.scenario()?, common), &mut |_, _| Ok(()), output)
+}
+
+/// From a scheduler to a report; before that is written, `also` adds to the run directory what is to be known of the student.
+fn all_of_it(
+    args: &DemoArgs,
+    (scenario, common): (&'static dyn AnyScenario, &Common),
+    also: &mut dyn FnMut(&Student, &mut Output) -> Result<()>,
+    output: &mut Output,
+) -> Result<Verdict> {
     let mut demo = Demo {
         args,
         extent: Extent::of(args),
@@ -149,6 +163,9 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
         seed: common.seed,
         episodes: demo.extent.choosing,
     };
+    for level in &fitted.skipped {
+        output.note(format!("note: level {level}: no choice has two candidates; the student takes the first"));
+    }
     prefer_the_best_schedule(scenario, &mut fitted, &closed_loop, Watched::new(output).caller())?;
     demo.lap("fit_s");
 
@@ -181,11 +198,16 @@ pub(super) fn run(args: &DemoArgs, common: &Common, output: &mut Output) -> Resu
     output.note("gaming");
     demo.game(&student, &test, output)?;
     demo.lap("game_s");
+    also(&student, output)?;
+    demo.lap("also_s");
     let report = write_report(dir, &dir.join("report"))?;
     demo.lap("report_s");
     write_json(&dir.join("timings.json"), &demo.timings)?;
 
     demo.summary(&student, &found.evaluation, output)?;
+    if !report.verdict.history.is_empty() {
+        output.text(paragraph("history    ", &report.verdict.history.join(" ")))?;
+    }
     output.text(paragraph("verdict    ", &report.verdict.text))?;
     output.text(format!("report     {}", report.page.display()))?;
     demo.next_commands(&report.verdict, output)?;
@@ -402,6 +424,11 @@ impl Demo<'_> {
         let Self { args, scenario, teacher, common, .. } = self;
         let episodes = args.episodes.map(|episodes| episodes.to_string());
         let (seed, output) = (common.seed.to_string(), args.output.display().to_string());
+        if let Some(history) = &args.history {
+            let words = ["advise", "--scenario", scenario.info().name, history, "--seed", &seed, "-o", &output];
+            let words = words.into_iter().chain(args.fast.then_some("--fast")).map(str::to_owned);
+            return self.noted(command_line(words), traces);
+        }
         let words = ["demo", "--scenario", scenario.info().name, "--teacher", teacher, "--workload", &args.workload];
         let words = words.into_iter().chain(episodes.iter().flat_map(|episodes| ["--episodes", episodes]));
         let words = words.chain(args.fast.then_some("--fast"));
@@ -409,7 +436,12 @@ impl Demo<'_> {
         let words = words.chain(most.iter().flat_map(|most| ["--max-choices", most]));
         let words = words.chain(args.teacher_name.iter().flat_map(|name| ["--teacher-name", name]));
         let words = words.chain(["--seed", &seed, "-o", &output]);
-        let command = command_line(words.map(str::to_owned));
+        self.noted(command_line(words.map(str::to_owned)), traces)
+    }
+
+    /// What the run directory says of itself, with the command that makes it anew.
+    fn noted<'a>(&self, command: String, traces: impl Iterator<Item = &'a Trace>) -> Result<RunInfo> {
+        let Self { args, scenario, teacher, common, .. } = self;
         let info = RunInfo::new(Some(*scenario), teacher, &args.workload, common.seed);
         let mut info = info.calling_it(args.teacher_name.as_deref());
         info.note(command);

@@ -1,14 +1,18 @@
 //! Histories of real clusters on the command line: which workload reads one, and what is said of it.
 
-use super::{common::Common, output::Output, parts::count, table::Table};
+use super::{common::Common, inputs::Inputs, output::Output, parts::count};
 use crate::{
     pipeline::{AnyScenario, ReplayError, Survey},
+    scenario::ScenarioInfo,
     spec::Spec,
     text::one_line,
     workload::duration,
 };
 use anyhow::{Result, bail};
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// A history: the scenario that reads it, and how it is written as a workload.
 pub(super) struct Found {
@@ -35,7 +39,15 @@ pub(super) fn find(named: &str, common: &Common) -> Result<Option<Found>> {
         false => {
             let Ok(spec) = named.parse::<Spec>() else { return Ok(None) };
             let has = |scenario: &&dyn AnyScenario| scenario.workloads().iter().any(|w| w.name == spec.name);
-            common.registry.iter().filter(has).map(|scenario| (scenario, named.to_owned())).collect()
+            let all: Vec<&'static dyn AnyScenario> = common.registry.iter().filter(has).collect();
+            let opens = |scenario: &&&'static dyn AnyScenario| scenario.same_jobs(named).is_ok();
+            // Files of several scenarios go by one name. If none can open it, the first says why.
+            let meant: Vec<_> = match (all.len(), asked) {
+                (2.., None) => all.iter().filter(opens).copied().collect(),
+                _ => all.clone(),
+            };
+            let meant = if meant.is_empty() { all } else { meant };
+            meant.into_iter().map(|scenario| (scenario, named.to_owned())).collect()
         }
     };
     if let Some(asked) = asked {
@@ -50,6 +62,14 @@ pub(super) fn find(named: &str, common: &Common) -> Result<Option<Found>> {
     Ok(Some(Found { scenario, workload, also: all.map(|(scenario, _)| scenario.info().name).collect() }))
 }
 
+/// What a command reads that takes a history.
+pub(super) fn inputs(named: &str) -> Inputs {
+    match Path::new(named).exists() {
+        true => Inputs::default().anything(&PathBuf::from(named)),
+        false => Inputs::default().workloads([&named.to_owned()]),
+    }
+}
+
 /// Says what a history is: how much, when, of what shape, what it lacks and what is assumed.
 pub(super) fn describe(found: &Found, survey: &Survey, output: &mut Output) -> Result<()> {
     let info = found.scenario.info();
@@ -58,20 +78,23 @@ pub(super) fn describe(found: &Found, survey: &Survey, output: &mut Output) -> R
         output.text(format!("`{}` can read it too: --scenario says which", found.also.join("` and `")))?;
     }
     output.text("")?;
-    let mut table = Table::new(&["", ""]).with_words(2);
-    table.row(["jobs".to_owned(), format!("{} in {}", survey.jobs, duration(survey.span_ms))]);
-    table.row(["cluster".to_owned(), count(survey.lanes as usize, info.lane)]);
+    of_jobs(info, survey, output)
+}
+
+/// Says what jobs are, what is not known of them, and what is assumed.
+pub(super) fn of_jobs(info: &ScenarioInfo, survey: &Survey, output: &mut Output) -> Result<()> {
+    let mut line = |what: &str, words: &str| output.text(format!("  {what:<10} {words}"));
+    line("jobs", &format!("{} in {}", survey.jobs, duration(survey.span_ms)))?;
+    line("cluster", &count(survey.lanes as usize, info.lane))?;
     if let Some(mean) = survey.mean_load() {
         let most = survey.load.iter().copied().fold(0.0, f64::max);
         let percent = |x: f64| format!("{:.0} %", 100.0 * x);
-        let words = format!("{} in the mean, {} where most work arrives", percent(mean), percent(most));
-        table.row(["load".to_owned(), words]);
-        table.row([String::new(), bars(&survey.load)]);
+        line("load", &format!("{} in the mean, {} where most work arrives", percent(mean), percent(most)))?;
+        line("", &bars(&survey.load))?;
     }
     for (what, words) in &survey.shapes {
-        table.row([(*what).to_owned(), words.clone()]);
+        line(what, words)?;
     }
-    output.text(table)?;
     if !survey.notes.is_empty() {
         output.text("\nwhat it lacks, and what is assumed:")?;
         survey.notes.iter().try_for_each(|note| output.text(format!("  * {}", one_line(note))))?;

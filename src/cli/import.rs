@@ -3,7 +3,7 @@
 use super::{
     common::{Common, Verdict},
     files,
-    history::{describe, find},
+    history::{describe, find, inputs},
     inputs::Inputs,
     looks::spec,
     output::Output,
@@ -45,10 +45,7 @@ pub(super) struct ImportArgs {
 impl ImportArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        match Path::new(&self.history).exists() {
-            true => Inputs::default().anything(&PathBuf::from(&self.history)),
-            false => Inputs::default().workloads([&self.history]),
-        }
+        inputs(&self.history)
     }
 }
 

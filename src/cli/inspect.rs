@@ -118,10 +118,14 @@ fn inspect_file(path: &Path, common: &Common, output: &mut Output) -> Result<Ver
         Looks::Student => inspect_student(path, common, output),
         Looks::Workload(info, policy, spec) => {
             output.text(format!("workload of `{}`\n", info.name))?;
-            output.text("sound; schedule it with:")?;
+            let survey = common.registry.find(info.name).map(|scenario| scenario.survey(&spec)).transpose()?;
+            if let Some(survey) = &survey {
+                history::of_jobs(info, survey, output)?;
+            }
+            output.text("\nsound; schedule it with:")?;
             let (policy, spec) = (quoted(policy), quoted(&spec));
             output.text(format!("  distill simulate --scenario {} -p {policy} -w {spec}", info.name))?;
-            output.json("workload", &json!({"scenario": info.name, "workload": spec}))?;
+            output.json("workload", &json!({"scenario": info.name, "workload": spec, "survey": survey}))?;
             Ok(Verdict::Done)
         }
         Looks::Other(words) => bail!("{}: looks like {words}", path.display()),

@@ -42,6 +42,7 @@ mod patch;
 #[cfg_attr(not(feature = "onnx"), path = "no_profile_model.rs")]
 mod profile_model;
 mod progress;
+mod reading;
 mod record;
 mod report;
 mod scenario;
@@ -92,6 +93,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::DemoArgs),
+    Advise(demo::AdviseArgs),
     Simulate(simulate::SimulateArgs),
     Record(record::RecordArgs),
     Fit(fit::FitArgs),
@@ -122,6 +124,7 @@ impl Command {
     fn inputs(&self) -> Inputs {
         match self {
             Self::Demo(args) => args.inputs(),
+            Self::Advise(args) => args.inputs(),
             Self::Simulate(args) => args.inputs(),
             Self::Record(args) => args.inputs(),
             Self::Fit(args) => args.inputs(),
@@ -151,7 +154,7 @@ impl Command {
     /// What is kept of it when it is interrupted.
     fn keeps(&self) -> &'static str {
         match self {
-            Self::Record(_) | Self::Loop(_) | Self::Demo(_) => {
+            Self::Record(_) | Self::Loop(_) | Self::Demo(_) | Self::Advise(_) => {
                 "finished parts are kept, the same command goes on from there"
             }
             Self::Attack(_) | Self::Augment(_) => {
@@ -276,7 +279,8 @@ fn carry_out(cli: &Cli, is_text: bool, host: &Host) -> u8 {
              students and reports. Name it, as in script:NAME=COMMAND, or pass the secret in an environment variable"
         ));
     }
-    let result = dispatch(&cli.command, &cli.common, &mut output);
+    let notes = output.notes();
+    let result = reading::shown(&notes, || dispatch(&cli.command, &cli.common, &mut output));
     match result {
         Ok(Verdict::Done) => 0,
         Ok(Verdict::GateFailed) => 1,
@@ -293,6 +297,7 @@ fn dispatch(command: &Command, common: &Common, output: &mut Output) -> anyhow::
     command.inputs().check(common)?;
     match command {
         Command::Demo(args) => demo::run(args, common, output),
+        Command::Advise(args) => demo::advise(args, common, output),
         Command::Simulate(args) => simulate::run(args, common, output),
         Command::Record(args) => record::run(args, common, output),
         Command::Fit(args) => fit::run(args, common, output),

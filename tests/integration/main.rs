@@ -71,6 +71,8 @@ mod formulas;
 #[cfg(feature = "cli")]
 mod front_door;
 mod golden_traces;
+#[cfg(feature = "cli")]
+mod histories;
 #[cfg(feature = "toolkit")]
 mod itself;
 #[cfg(feature = "toolkit")]

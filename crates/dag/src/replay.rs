@@ -25,19 +25,19 @@ pub(crate) fn replay(jobs: &[JobArrival]) -> Option<Replay<Dag>> {
     Some(Replay { policy: Box::new(RecordedOrder { launches: Arc::new(launches) }), completed_ms })
 }
 
-/// Gives each executor to the stage whose next task was launched first.
+/// Gives executors to the stages whose next tasks were launched first, as many as were launched of them before those of others.
 struct RecordedOrder {
     /// By job and stage, when its tasks were launched, ascending, ms.
     launches: Arc<Vec<Vec<Vec<f64>>>>,
 }
 
 impl RecordedOrder {
-    /// When the next task of a stage that has no executor yet was launched.
-    fn next_ms(&self, seen: &View<'_>, stage: StageRef) -> f64 {
+    /// When the tasks of a stage were launched that have no executor yet.
+    fn next_ms(&self, seen: &View<'_>, stage: StageRef) -> &[f64] {
         let view = seen.stage(stage);
         let launched = view.num_tasks().saturating_sub(view.demand()) as usize;
         let launches = self.launches.get(stage.job as usize).and_then(|job| job.get(stage.stage as usize));
-        launches.and_then(|launches| launches.get(launched)).copied().unwrap_or(f64::INFINITY)
+        launches.and_then(|launches| launches.get(launched..)).unwrap_or_default()
     }
 }
 
@@ -47,12 +47,19 @@ impl Policy<Dag> for RecordedOrder {
     }
 
     fn decide(&mut self, seen: &View<'_>, _: &mut Said) -> Result<Decision, PolicyError> {
-        let stages = seen.schedulable().iter().map(|&stage| (self.next_ms(seen, stage), stage));
-        // A question has a stage to be answered with.
-        Ok(match stages.min_by(|(a, _), (b, _)| a.total_cmp(b)) {
-            Some((_, stage)) => Decision::Assign { stage, executors: 1 },
-            None => Decision::Abstain,
-        })
+        let most = seen.committable() as usize;
+        let mut next: Vec<(f64, StageRef)> = Vec::new();
+        for &stage in seen.schedulable() {
+            next.extend(self.next_ms(seen, stage).iter().take(most).map(|&at_ms| (at_ms, stage)));
+        }
+        next.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        // A stage is given executors once at a time, so that it gets all that are its own.
+        let Some(&(_, stage)) = next.first() else {
+            // Of stages whose tasks are all on their way nobody is asked.
+            return Ok(Decision::Abstain);
+        };
+        let executors = next.iter().take(most).filter(|(_, of)| *of == stage).count() as u32;
+        Ok(Decision::Assign { stage, executors })
     }
 
     fn forgets(&self) -> bool {

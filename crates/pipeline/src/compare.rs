@@ -1,6 +1,6 @@
 //! Policies that schedule the same episodes with the same luck.
 
-use super::{AnyScenario, Caller, Entry, PipelineError, go_on};
+use super::{AnyScenario, Caller, Entry, PipelineError, as_recorded::AsRecorded, go_on};
 use sched_distill_core::{
     model::Student,
     policy::{Policy, Sort, StudentPolicy},
@@ -34,7 +34,12 @@ pub enum Contender<'a> {
         /// What it takes part as.
         role: Role,
     },
+    /// The order in which jobs were scheduled where they were recorded; of workloads without a recorded schedule it fails.
+    AsRecorded,
 }
+
+/// What the recorded order is listed as.
+pub const AS_RECORDED: &str = "as recorded";
 
 impl Contender<'_> {
     /// A policy by its spec, with the role that such policies have.
@@ -48,6 +53,7 @@ impl Contender<'_> {
     pub fn id(&self) -> &str {
         match self {
             Self::Named { id, .. } | Self::Student { id, .. } => id,
+            Self::AsRecorded => AS_RECORDED,
         }
     }
 }
@@ -80,7 +86,8 @@ pub struct Comparison {
 pub(super) struct Ready<S: Simulated> {
     pub(super) id: String,
     pub(super) role: Role,
-    pub(super) policy: Box<dyn Policy<S>>,
+    /// `None` for the recorded order, which each workload has its own of.
+    pub(super) policy: Option<Box<dyn Policy<S>>>,
 }
 
 /// Opens everything first, and then lets all contenders schedule the same episodes; `each` sees a workload's comparison
@@ -132,12 +139,13 @@ fn open<S: Simulated>(scenario: &Entry<S>, contender: &Contender<'_>) -> Result<
                 Some(Sort::Student) => Role::Student,
                 _ => Role::Heuristic,
             };
-            Ready { id, role: role.unwrap_or(usual), policy: (scenario.open)(&spec)? }
+            Ready { id, role: role.unwrap_or(usual), policy: Some((scenario.open)(&spec)?) }
         }
         Contender::Student { student, role, .. } => {
             let policy = Box::new(StudentPolicy::new(student, id.as_ref(), None)?);
-            Ready { id, role: *role, policy }
+            Ready { id, role: *role, policy: Some(policy) }
         }
+        Contender::AsRecorded => Ready { id, role: Role::Heuristic, policy: None },
     })
 }
 
@@ -182,12 +190,14 @@ pub(super) fn on_workload<S: Simulated>(
         )
     };
     let (mut schedules, mut closed_loop) = (Vec::new(), compared(&policies));
+    let recorded = AsRecorded::new(workload, (seed, split), ends.last().copied().unwrap_or_default());
     for end in ends {
         let first = closed_loop.episodes as u32;
         for (contender, (_, _, figures)) in contenders.iter().zip(&mut policies) {
             caller.watch.episodes(&contender.id, u64::from(end - first));
             let episodes = Episodes { seed, split, first, count: end - first, timelines: 1 };
-            let runs = rollouts(workload, &contender.id, &*contender.policy, episodes, caller.watch, caller.stop)?;
+            let policy = contender.policy.as_deref().unwrap_or(&recorded);
+            let runs = rollouts(workload, &contender.id, policy, episodes, caller.watch, caller.stop)?;
             caller.watch.done();
             let shown = runs.first().filter(|_| first == 0);
             schedules.extend(shown.map(|run| schedule::<S>((&contender.id, contender.role), run)));

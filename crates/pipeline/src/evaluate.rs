@@ -139,6 +139,7 @@ fn latency(
     let timed = |c: &Contender<'_>| match c {
         Contender::Named { role, .. } => *role == Some(Role::Teacher),
         Contender::Student { .. } => true,
+        Contender::AsRecorded => false,
     };
     params.contenders.retain(timed);
     let (decisions, policies) = scenario.decision_times(&params, caller)?;

@@ -1,13 +1,13 @@
 //! What a workload's jobs are, whether its simulator does to them what was recorded, and how they are written down.
 
-use super::{Caller, Entry, PipelineError};
+use super::{Caller, Entry, Period, PipelineError};
 use sched_distill_core::{
     rng::{EpisodeId, Split},
     simulation::{Simulated, Simulation, Workload, percentile},
     spec::Spec,
 };
 use sched_distill_trace::recorder::{EpisodeRun, Episodes, rollouts};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
     io::{BufWriter, Write},
@@ -21,18 +21,19 @@ const BINS: usize = 40;
 const REPLAYS: u32 = 10;
 
 /// What the jobs of a workload's first episode are, without anybody who schedules them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Survey {
     /// How many there are.
     pub jobs: usize,
-    /// From the first submission to the last, ms.
+    /// From the first submission to the last one, or to the last completion that is known, ms.
     pub span_ms: f64,
     /// Lanes on which tasks run side by side.
     pub lanes: u32,
     /// Work that arrives, in equal parts of the span, as a share of what all lanes could do in that time; empty where sizes are no times.
     pub load: Vec<f64>,
     /// What else is to be said of them, each in a few words with what it is of.
-    pub shapes: Vec<(&'static str, String)>,
+    pub shapes: Vec<(String, String)>,
     /// What people should know before they rely on it.
     pub notes: Vec<String>,
 }
@@ -46,7 +47,8 @@ impl Survey {
 }
 
 /// How a simulator's times compare with recorded ones, where the recorded order is carried out again.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ReplayError {
     /// Jobs whose completion is recorded.
     pub jobs: usize,
@@ -102,11 +104,15 @@ pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Surv
     let workload = scenario.workload(id)?;
     let id = EpisodeId::new(0, Split::Train, 0);
     let jobs = workload.jobs(id);
-    let shapes = S::shapes(&jobs);
+    let shapes = S::shapes(&jobs).into_iter().map(|(what, words)| (what.to_owned(), words)).collect();
+    let completed_ms = S::replay(&jobs).map_or(Vec::new(), |replay| replay.completed_ms);
     let episode = S::start(&workload, jobs, id.seed);
     let (arrivals_ms, sizes, lanes) = (episode.arrivals_ms(), episode.sizes(), episode.lanes());
     let first_ms = arrivals_ms.first().copied().unwrap_or_default();
-    let span_ms = arrivals_ms.last().map_or(0.0, |last_ms| last_ms - first_ms);
+    // What arrives last takes its time too, where it is known.
+    let ends_ms = arrivals_ms.iter().zip(completed_ms).filter_map(|(at_ms, took_ms)| Some(at_ms + took_ms?));
+    let last_ms = ends_ms.chain(arrivals_ms.last().copied()).fold(first_ms, f64::max);
+    let span_ms = last_ms - first_ms;
     let mut load = Vec::new();
     if span_ms > 0.0 && S::SIZE.is_some_and(|(_, unit)| unit == "ms") {
         load = vec![0.0; BINS];
@@ -117,6 +123,17 @@ pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Surv
         }
     }
     Ok(Survey { jobs: arrivals_ms.len(), span_ms, lanes, load, shapes, notes: workload.notes().to_vec() })
+}
+
+/// What the episodes of a split are cut from.
+///
+/// # Errors
+///
+/// A workload that cannot be opened.
+pub(super) fn period<S: Simulated>(scenario: &Entry<S>, id: &str, split: Split) -> Result<Option<Period>, PipelineError> {
+    let is_last = split == Split::Final && id.parse::<Spec>()?.params.get("split").is_none_or(|cut| cut == "time");
+    let period = scenario.workload(id)?.period(split);
+    Ok(period.map(|(span_ms, jobs)| Period { span_ms, jobs, is_last }))
 }
 
 /// Carries the recorded order of a workload's jobs out again, all of them in one episode; `None` if no schedule is recorded.

@@ -65,8 +65,10 @@ pub(super) fn decision_times<S: Simulated>(
 ) -> Result<(usize, Vec<DecisionTime>), PipelineError> {
     let Some(workload) = params.workloads.first() else { return Ok((0, Vec::new())) };
     let workload = scenario.workload(workload)?;
-    let contenders = ready(scenario, &params.contenders)?;
-    let mut policies: Vec<_> = contenders.iter().map(|c| c.policy.fresh()).collect();
+    let mut contenders = ready(scenario, &params.contenders)?;
+    // What only repeats what was recorded takes no time to decide.
+    contenders.retain(|contender| contender.policy.is_some());
+    let mut policies: Vec<_> = contenders.iter().filter_map(|c| Some(c.policy.as_ref()?.fresh())).collect();
     let mut times_us: Vec<Vec<f64>> = vec![Vec::new(); policies.len()];
     let mut p = Said::default();
     let episodes = match params.episodes {

@@ -1,6 +1,8 @@
 //! The steps from a recording to a report as functions: plain parameters, typed results, one way to show progress and
 //! one to stop. The command line parses, calls them and prints.
 
+mod advice;
+mod as_recorded;
 mod attack;
 mod attacked;
 mod augment;
@@ -34,13 +36,14 @@ mod stability;
 mod stand_in;
 mod tables;
 
+pub use advice::{Advice, Belief, Period};
 pub use attack::{Attack, AttackRequest, Attacked, OnStudent, attack};
 pub use attacked::{AttackedScheduler, Attacks, CertifiedStudent, Parties};
 pub use augment::{AugmentRequest, Augmented, Hear, augment};
 pub use beside::{Compared, Measurements, beside, beside_in_loops, write_compared};
 pub use certify::{Certified, CertifyRequest, certify};
 pub use check::{CheckParams, Checked, check_policy};
-pub use compare::{CompareParams, Comparison, Contender, best_heuristic, compare, with_edge_cases};
+pub use compare::{AS_RECORDED, CompareParams, Comparison, Contender, best_heuristic, compare, with_edge_cases};
 pub use edit::{FidelityChange, agreement_of, fidelity_change};
 pub use entry::Entry;
 pub use error::PipelineError;

@@ -2,7 +2,8 @@
 
 use super::{
     AttackRequest, Attacked, AugmentRequest, Augmented, Caller, Certified, CertifyRequest, CheckParams, Checked,
-    CompareParams, Comparison, DecisionTime, Entry, Hear, LogParams, LoopParams, PipelineError, Pipes, PracticeParams,
+    CompareParams, Comparison, DecisionTime, Entry, Hear, LogParams, LoopParams, Period, PipelineError, Pipes,
+    PracticeParams,
     RecordParams, ReplayError, ServeParams, Survey, augment, chance, check, compare, history, latency, practice, record,
     run_loop,
 };
@@ -125,6 +126,13 @@ pub trait AnyScenario: Sync {
     ///
     /// A workload that cannot be opened.
     fn survey(&self, workload: &str) -> Result<Survey, PipelineError>;
+
+    /// What the episodes of a split of a workload are cut from, of a history that is cut by time.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened.
+    fn period(&self, workload: &str, split: Split) -> Result<Option<Period>, PipelineError>;
 
     /// How the simulator's times compare with those that are recorded of a workload's jobs, in the order that is recorded; `None` if
     /// none is.
@@ -300,6 +308,10 @@ impl<S: Simulated> AnyScenario for Entry<S> {
 
     fn survey(&self, workload: &str) -> Result<Survey, PipelineError> {
         history::survey(self, workload)
+    }
+
+    fn period(&self, workload: &str, split: Split) -> Result<Option<Period>, PipelineError> {
+        history::period(self, workload, split)
     }
 
     fn replay(&self, workload: &str, caller: Caller<'_>) -> Result<Option<ReplayError>, PipelineError> {

@@ -9,7 +9,7 @@ use sched_distill_judge::{
     evaluator::{ClosedLoop, Departures, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
 };
 use sched_distill_learn::SizeFront;
-use sched_distill_pipeline::{Attacks, Latency};
+use sched_distill_pipeline::{Advice, Attacks, Latency};
 
 /// Beyond this, differences of figures overflow or lose all digits.
 pub(super) const HUGE: f64 = 1e15;
@@ -54,6 +54,22 @@ pub(super) fn figures(evaluation: &Evaluation) -> Result<(), String> {
     evaluation.departures.iter().try_for_each(departures)?;
     evaluation.disagreement.iter().try_for_each(disagreement)?;
     evaluation.closed_loop.iter().chain(&evaluation.other_workloads).try_for_each(closed_loop)
+}
+
+/// Checks what the owner of a history is told.
+///
+/// # Errors
+///
+/// The first figure that makes no sense.
+pub(super) fn advice(advice: &Advice) -> Result<(), String> {
+    let shares = advice.replay.iter().flat_map(|replay| [replay.median, replay.p90]);
+    if let Some(share) = shares.into_iter().find(|share| !(0.0..=HUGE).contains(share)) {
+        return Err(format!("the error of a replay is {share}, expected a share of at least 0"));
+    }
+    if !(0.0..=HUGE).contains(&advice.period.span_ms) {
+        return Err(format!("the last period takes {} ms, expected a time of at least 0", advice.period.span_ms));
+    }
+    closed_loop(&advice.closed_loop)
 }
 
 fn fidelity(r: &FidelityRow) -> Result<(), String> {

@@ -13,7 +13,7 @@ use sched_distill_judge::{
     evaluator::{Estimate, Evaluation, FidelityRow, PolicyOutcome, Role, Schedule},
 };
 use sched_distill_learn::SizeFront;
-use sched_distill_pipeline::{Attacks, Compared, Latency, RUN_FORMAT, RunInfo};
+use sched_distill_pipeline::{Advice, Attacks, Compared, Latency, RUN_FORMAT, RunInfo};
 use serde::de::DeserializeOwned;
 use std::{
     io::ErrorKind,
@@ -50,6 +50,8 @@ pub(super) struct RunDir {
     pub(super) found_nothing: bool,
     /// How schedulers of the run can be gamed; `None` if none was attacked.
     pub(super) attacks: Option<Attacks>,
+    /// What the owner of the history is told that the run is about; `None` if it is about no history.
+    pub(super) advice: Option<Advice>,
     /// What a search for edits tried; `None` if `distill augment` was not run.
     pub(super) steps: Option<Vec<Step>>,
 }
@@ -115,6 +117,8 @@ impl RunDir {
         let compared = compared.into_iter().filter(|c| !found_nothing || c.name != AUGMENTED).collect();
         let attacks: Option<Attacks> = optional(dir, set, "attacks.json", "distill attack --run", run_checks::attacks)?;
         let attacks = attacks.filter(|attacks| student.has_hash(&attacks.student));
+        let advice: Option<Advice> = optional(dir, set, Advice::FILE, "distill advise", run_checks::advice)?;
+        let advice = advice.filter(|advice| student.has_hash(&advice.student));
         const EXPLAIN: &str = "distill explain";
         let check = |e: &Explanation| explanation_checks::explanation(e, &student);
         let explanation = optional(dir, set, "explanation.json", EXPLAIN, check)?;
@@ -137,6 +141,7 @@ impl RunDir {
             decisions,
             what_if,
             attacks,
+            advice,
         })
     }
 

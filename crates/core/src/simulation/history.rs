@@ -132,4 +132,8 @@ where
     fn most_episodes(&self, split: Split) -> Option<u32> {
         self.windows.as_ref()?.most_episodes(split)
     }
+
+    fn period(&self, split: Split) -> Option<(f64, usize)> {
+        self.windows.as_ref()?.period(split)
+    }
 }

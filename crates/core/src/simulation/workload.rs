@@ -59,6 +59,12 @@ pub trait Source<S: Simulated>: Debug + Send + Sync {
     fn most_episodes(&self, _split: Split) -> Option<u32> {
         None
     }
+
+    /// What the episodes of a split are cut from, of a history that is cut by time: how long it is, ms, and with how many jobs. The default
+    /// is that nothing is cut.
+    fn period(&self, _split: Split) -> Option<(f64, usize)> {
+        None
+    }
 }
 
 /// The same jobs in every episode; only luck differs.
@@ -190,6 +196,12 @@ impl<S: Simulated> Workload<S> {
     #[must_use]
     pub fn most_episodes(&self, split: Split) -> Option<u32> {
         self.source.most_episodes(split)
+    }
+
+    /// What the episodes of a split are cut from, of a history that is cut by time: how long it is, ms, and with how many jobs.
+    #[must_use]
+    pub fn period(&self, split: Split) -> Option<(f64, usize)> {
+        self.source.period(split)
     }
 
     /// Files that define the workload.

@@ -223,6 +223,15 @@ impl Windows {
         is_measured(split).then(|| self.count(split) as u32)
     }
 
+    /// From the beginning of the first window of a split to the end of its last one, ms, and how many jobs are submitted in its windows.
+    /// Windows that overlap count their jobs once each.
+    #[must_use]
+    pub fn period(&self, split: Split) -> Option<(f64, usize)> {
+        let all = &self.by_split[split as usize];
+        let span_ms = all.last()?.from_ms + self.window_ms - all.first()?.from_ms;
+        Some((span_ms, all.iter().map(|window| window.jobs.len()).sum()))
+    }
+
     /// The window of an episode. Consecutive numbers are spread over the whole period; after the last window comes the first again.
     #[must_use]
     pub fn of(&self, id: EpisodeId) -> &Window {

@@ -6,6 +6,8 @@ mod error;
 #[cfg(feature = "simulate")]
 mod json;
 #[cfg(feature = "simulate")]
+mod reading;
+#[cfg(feature = "simulate")]
 mod recorded;
 #[cfg(feature = "simulate")]
 mod table;
@@ -19,6 +21,8 @@ pub use cut::{Cut, Span, Window, Windows, duration};
 pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
 pub use json::{read_jobs, read_json};
+#[cfg(feature = "simulate")]
+pub use reading::{note_reading, reading};
 #[cfg(feature = "simulate")]
 pub use recorded::{RECORDED_COLUMNS, RecordedJob, RecordedJobs};
 #[cfg(feature = "simulate")]

@@ -125,4 +125,8 @@ impl Source<Dag> for TakenIn {
     fn most_episodes(&self, split: Split) -> Option<u32> {
         self.workload.most_episodes(split)
     }
+
+    fn period(&self, split: Split) -> Option<(f64, usize)> {
+        self.workload.period(split)
+    }
 }

@@ -5,7 +5,7 @@ use super::{Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, Record
 use sched_distill_core::{
     simulation::{Costs, History},
     spec::Spec,
-    workload::{Cut, WorkloadError, duration},
+    workload::{Cut, WorkloadError, duration, note_reading},
 };
 use sched_distill_histories::spark::{self, Application, Change, DagJob, DagStage, Queries};
 use std::{
@@ -44,7 +44,10 @@ struct Imported {
 
 impl Imported {
     fn read(path: &Path) -> Result<Self, WorkloadError> {
-        let log = spark::read(path, &mut |_, _| {}).map_err(|source| WorkloadError::History(Box::new(source)))?;
+        let log = spark::read(path, &mut note_reading);
+        // Also where it could not be read to its end.
+        note_reading(0, 0);
+        let log = log.map_err(|source| WorkloadError::History(Box::new(source)))?;
         let mut notes = log.notes();
         let applications: Vec<(&Application, Queries)> = log.applications.iter().map(|a| (a, a.queries())).collect();
         for (application, queries) in &applications {

@@ -1,6 +1,7 @@
 //! The first screen: may the student take the scheduler's place, where not, and what does it do? One verdict by stated gates, one
 //! picture, at most five rules, four figures.
 
+mod advice;
 mod figures;
 mod picture;
 mod rules;
@@ -25,6 +26,8 @@ use verdict::sentences;
 pub(super) struct Section {
     /// How it ends, for its mark: `yes`, `no` or `open`.
     ruling: &'static str,
+    /// What the owner of a history is told; empty of other runs.
+    advice: Vec<Part>,
     verdict: Vec<Part>,
     gates: Vec<GateRow>,
     pub(super) picture: Option<Chart>,
@@ -56,6 +59,8 @@ pub struct RunVerdict {
     pub take: Option<String>,
     /// The known rule to use instead of any student, if that is the verdict.
     pub instead: Option<String>,
+    /// What the owner of a history is told, a sentence each; empty of other runs.
+    pub history: Vec<String>,
     /// Names of gates that were not kept, or not put to the test.
     pub missed: Vec<&'static str>,
 }
@@ -105,6 +110,7 @@ pub(super) fn section(
     };
     let kept = |gate| judgement.as_ref().and_then(|j| j.of(gate)).is_some_and(|c: &Checked| c.kept);
     let named = [Gate::Finishes, Gate::Teacher, Gate::Heuristic, Gate::Tail, Gate::Elsewhere];
+    let advice_sentences = run.advice.as_ref().map_or(Vec::new(), |advice| advice::sentences(run, advice));
     let verdict = RunVerdict {
         missed: named
             .iter()
@@ -115,9 +121,11 @@ pub(super) fn section(
         advice,
         take: take.flatten(),
         instead,
+        history: advice_sentences.clone(),
     };
     let section = Section {
         ruling,
+        advice: explained(&advice_sentences.join(" ")),
         verdict: explained(&text),
         gates: gate_rows(run, found.as_ref().zip(judgement.as_ref()), gates, objective),
         picture: found.as_ref().map(|v| picture::chart(run, v, objective)).transpose()?.flatten(),

@@ -1,0 +1,106 @@
+//! Logs of clusters on the command line: what they are, as workloads, and what their owners are told.
+
+use crate::program::{done, refused};
+use serde_json::Value;
+use std::{fs, path::Path};
+
+/// Writes the log of an episode as a cluster leaves it.
+fn log(dir: &Path, policy: &str, workload: &str, to: &str) -> String {
+    done(dir, &["simulate", "-p", policy, "-w", workload, "-n", "1", "--event-log", to]);
+    format!("{to}/{policy}-test-0")
+}
+
+/// The first line of JSON that a command prints.
+fn json(dir: &Path, args: &[&str]) -> Value {
+    let printed = done(dir, &[&["--json"], args].concat());
+    serde_json::from_str(printed.lines().next().unwrap_or_default()).unwrap_or_else(|e| panic!("{e}: {printed}"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("a number, not {value}"))
+}
+
+#[test]
+fn a_log_is_inspected_imported_and_scheduled() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let log = log(dir, "fair", "builtin,jobs=12,executors=6,rate=1e-4", "logs");
+    let said = done(dir, &["inspect", &log]);
+    for words in ["history, as a workload of `dag`: spark:logs/fair-test-0", "jobs ", "12 in ", "6 executors", "stages "] {
+        assert!(said.contains(words), "{said}");
+    }
+    // The command that it says runs.
+    let simulate = said.lines().find_map(|line| line.trim().strip_prefix("distill ")).unwrap();
+    done(dir, &[&simulate.split(' ').collect::<Vec<_>>()[..], &["-n", "2"]].concat());
+    let found = json(dir, &["inspect", "--replay", &log]);
+    assert_eq!((&found["scenario"], number(&found["survey"]["jobs"])), (&"dag".into(), 12.0));
+    // The order is the recorded one; draws of durations and executors that need not move are what differs.
+    assert!((0.0..0.5).contains(&number(&found["replay"]["median"])), "{}", found["replay"]);
+    // A folder of logs, and the workload by its name.
+    assert!(done(dir, &["inspect", "logs"]).contains("12 in "));
+    assert!(done(dir, &["inspect", &format!("spark:{log},executors=3")]).contains("3 executors"));
+
+    for file in ["jobs.json", "jobs.json.gz"] {
+        let said = done(dir, &["import", &log, "-o", file]);
+        assert!(said.contains(&format!("{file}: 12 jobs; schedule them with:")), "{said}");
+        let simulated = |workload: String| {
+            json(dir, &["simulate", "-p", "fair", "-p", "fifo", "-n", "2", "-w", &workload])["policies"].clone()
+        };
+        assert_eq!(simulated(format!("spark:{log}")), simulated(format!("json:{file}")));
+        // What is recorded of it has come along.
+        let again = json(dir, &["inspect", "--replay", &format!("json:{file}")]);
+        assert_eq!(again["replay"], found["replay"]);
+    }
+    refused(dir, &["import", &log, "-o", "logs/../jobs.json", "--scenario", "serving"], &["is read by the scenario dag, not by `serving`"]);
+    fs::write(dir.join("jobs.json"), "{}").unwrap();
+    refused(dir, &["import", &log, "-o", "jobs.json"], &["jobs.json: already exists with other content"]);
+    refused(dir, &["import", "jobs.json", "-o", "other.json"], &["jobs.json: no log of a cluster that is read here"]);
+    refused(dir, &["inspect", "--replay", "jobs.json"], &["jobs.json: no log of a cluster that is read here"]);
+    refused(dir, &["simulate", "--scenario", "serving", "-p", "fifo", "--event-log", "x"], &["leave no log"]);
+}
+
+#[test]
+fn a_history_that_is_too_short_is_refused_before_any_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let log = log(dir, "fair", "builtin,jobs=12,executors=6,rate=1e-4", "logs");
+    for command in [&["advise", &log, "-o", "run"][..], &["demo", "-w", &format!("spark:{log},split=time"), "-o", "run"]] {
+        refused(dir, command, &["is too short to be cut by time: it has 12 jobs in", "windows of at least 5 jobs take 267"]);
+        assert!(!dir.join("run/traces").exists());
+    }
+}
+
+/// The figures of the closing period, the sentences, and the gates of belief.
+#[test]
+fn the_owner_of_a_history_is_told_what_was_measured_on_its_last_period() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let log = log(dir, "fifo", "builtin,jobs=400,executors=8,rate=1e-4", "logs");
+    let said = done(dir, &["advise", &log, "--fast", "-o", "run"]);
+    let advice: Value = serde_json::from_slice(&fs::read(dir.join("run/advice.json")).unwrap()).unwrap();
+    let closing = &advice["closed_loop"];
+    assert_eq!((&closing["split"], &closing["policies"][0]["policy"]), (&"final".into(), &"as recorded".into()));
+    let page = fs::read_to_string(dir.join("run/report/report.html")).unwrap();
+    let told = said.split("\nhistory ").nth(1).and_then(|rest| rest.split("\nverdict").next()).unwrap_or_else(|| panic!("{said}"));
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Of whom: the jobs of the last windows, which are in no other period.
+    let jobs = number(&advice["period"]["jobs"]);
+    assert!(told.contains(&format!(" of the history ({jobs} jobs, on which nothing was chosen) this student, of ")), "{told}");
+    assert!((30.0..80.0).contains(&jobs), "{jobs}");
+    // By how much: the student against the recorded order.
+    let student = closing["policies"][1]["policy"].as_str().unwrap();
+    let pairs = closing["comparisons"].as_array().unwrap();
+    let pair = pairs.iter().find(|pair| pair["policy"] == student && pair["baseline"] == "as recorded").unwrap();
+    let ratio = &pair["figures"]["mean_jct_ms"];
+    let [value, low, high] = ["value", "low", "high"].map(|end| number(&ratio[end]));
+    let written: f64 = told.split("brings the mean completion time to ").nth(1).and_then(|rest| rest.split('\u{a0}').next()).unwrap().parse().unwrap();
+    assert!((written - value).abs() < 0.01 * value.max(0.5), "{written} {value}");
+    // How far it is to be believed.
+    let error = number(&advice["replay"]["median"]);
+    assert!(told.contains(&format!("believe differences above {:.0}", 100.0 * error)), "{told} {error}");
+    assert_eq!(told.contains("no difference to rely on"), (high < 1.0 || low > 1.0) && (value - 1.0).abs() <= error, "{told}");
+    assert_eq!(told.contains("leaves open which of them is better"), low <= 1.0 && 1.0 <= high, "{told}");
+    assert_eq!(told.contains("which is worse"), low > 1.0 && value - 1.0 > error, "{told}");
+    assert!(page.contains("id=\"advice\""));
+    assert!(fs::read_to_string(dir.join("run/run.json")).unwrap().contains("distill advise --scenario dag"));
+}
