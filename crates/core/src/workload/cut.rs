@@ -58,7 +58,22 @@ impl Cut {
     ///
     /// A value that is not allowed, or a length without a split.
     pub fn from_args(args: &mut Args<'_>) -> Result<Self, SpecError> {
-        let rounds = match args.word("split", &["none", "time", "interleaved"])? {
+        Self::read(args, &["none", "time", "interleaved"])
+    }
+
+    /// As [`Cut::from_args`], but cut by time where nothing is said: logs are long, and episodes that draw from all of one would test a
+    /// student on the jobs that it was fitted on.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Cut::from_args`].
+    pub fn of_log(args: &mut Args<'_>) -> Result<Self, SpecError> {
+        Self::read(args, &["time", "interleaved", "none"])
+    }
+
+    /// The first way is the default.
+    fn read(args: &mut Args<'_>, ways: &[&'static str]) -> Result<Self, SpecError> {
+        let rounds = match args.word("split", ways)? {
             "time" => Some(1),
             "interleaved" => Some(ROUNDS),
             _ => None,
@@ -127,7 +142,7 @@ impl Cut {
             None => Ok(Some(windows)),
             Some(split) => Err(format!(
                 "is too short to be cut by time like that: {} jobs in {} give {} windows of {} for {}, and at least {LEAST_WINDOWS} are \
-                 needed (a shorter `window`, or no `split`: every episode then has all jobs)",
+                 needed (a shorter `window`, or `split=none`: every episode then has all jobs)",
                 spans.len(),
                 duration(span_ms),
                 windows.count(split),
@@ -151,7 +166,7 @@ fn usual_window(count: f64, span_ms: f64, jobs: u32) -> Result<f64, String> {
         let needed = (LEAST_JOBS * USUAL_WINDOWS / least_share).ceil();
         return Err(format!(
             "is too short to be cut by time: it has {count} jobs in {}, and windows of at least {LEAST_JOBS} jobs take {needed} \
-             (`window` names another length; without `split` every episode has all jobs)",
+             (`window` names another length; with `split=none` every episode has all jobs)",
             duration(span_ms)
         ));
     }
@@ -228,6 +243,12 @@ impl Windows {
     pub fn of(&self, id: EpisodeId) -> &Window {
         let all = &self.by_split[id.split() as usize];
         &all[id.episode as usize * spread(all.len()) % all.len()]
+    }
+
+    /// Those of a split, in order of time.
+    #[must_use]
+    pub fn of_split(&self, split: Split) -> &[Window] {
+        &self.by_split[split as usize]
     }
 
     /// All of them.
@@ -346,7 +367,7 @@ mod tests {
         let refused = |params: &str, jobs| cut(params).unwrap().windows(&steady(jobs), 50).unwrap_err();
         assert!(refused(",split=time", 25).contains("has 25 jobs in 24 min, and windows of at least 5 jobs take 267"));
         let problem = refused(",split=time,window=1h", 300);
-        assert!(problem.contains("300 jobs in 5.0 h give 2 windows of 1 h for train"), "{problem}");
+        assert!(problem.contains("300 jobs in 5 h give 2 windows of 1 h for train"), "{problem}");
         assert_eq!(cut("").unwrap().windows(&steady(5), 50), Ok(None));
         for (params, says) in [
             (",window=1h", "window must be given with split=time"),
@@ -362,6 +383,6 @@ mod tests {
     #[test]
     fn times_are_written_in_units_that_fit() {
         let said = [500.0, 9e4, 1.2e5, 3.6e6, 5.4e6, 1.73e8, 1.2e9].map(duration);
-        assert_eq!(said, ["500 ms", "90 s", "2 min", "1 h", "90 min", "2.0 d", "13.9 d"].map(str::to_owned));
+        assert_eq!(said, ["500 ms", "90 s", "2 min", "1 h", "90 min", "2 d", "13.9 d"].map(str::to_owned));
     }
 }

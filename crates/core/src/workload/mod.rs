@@ -6,6 +6,10 @@ mod error;
 #[cfg(feature = "simulate")]
 mod json;
 #[cfg(feature = "simulate")]
+mod log;
+#[cfg(feature = "simulate")]
+mod log_spec;
+#[cfg(feature = "simulate")]
 mod recorded;
 #[cfg(feature = "simulate")]
 mod table;
@@ -19,6 +23,10 @@ pub use cut::{Cut, Span, Window, Windows, duration};
 pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
 pub use json::{read_jobs, read_json};
+#[cfg(feature = "simulate")]
+pub use log::{Devices, Log, LoggedJob, Ran};
+#[cfg(feature = "simulate")]
+pub use log_spec::LogSpec;
 #[cfg(feature = "simulate")]
 pub use recorded::{RECORDED_COLUMNS, RecordedJob, RecordedJobs};
 #[cfg(feature = "simulate")]
