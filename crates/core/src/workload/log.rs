@@ -306,11 +306,14 @@ mod tests {
         let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
         let path = dir.path().join("log.csv");
         std::fs::write(&path, text).map_err(|e| e.to_string())?;
-        let spec: Spec = format!("{params}").replace("FILE", &path.display().to_string()).parse().map_err(|e| format!("{e}"))?;
+        let spec: Spec = params.replace("FILE", &path.display().to_string()).parse().map_err(|e| format!("{e}"))?;
         let mut args = spec.args();
         let log = LogSpec::from_args(&spec, &mut args).map_err(|e| e.to_string())?;
         args.finish().map_err(|e| e.to_string())?;
-        log.ok_or("a flat table")?.read().map_err(|e| e.to_string())
+        if log.is_drawn() {
+            return Err("a flat table".to_owned());
+        }
+        log.read().map_err(|e| e.to_string())
     }
 
     const COLUMNS: &str = "csv:FILE,submit=in,start=from,end=to,gpus=gpus,user=who,queue=q,deadline=due";

@@ -17,6 +17,8 @@ pub struct LogSpec {
     cut: Cut,
     /// Whether it is the flat table of Philly.
     is_flat: bool,
+    /// Whether nothing is said of how it is cut.
+    is_whole: bool,
 }
 
 /// Parameters that cut a log by time, the first of which also says that it is not cut.
@@ -24,18 +26,14 @@ const CUTS: [&str; 5] = ["split", "window", "stride", "gap", "rate"];
 
 impl LogSpec {
     /// The log of a spec whose name says its format, `philly:FILE`, `helios:FILE`, `swf:FILE`, `sacct:FILE`, `chronus:FILE` or `csv:FILE`, with
-    /// `vc=NAME`, for one queue, and how it is cut ([`Cut::of_log`]). `None` for the flat table of Philly if the spec does not cut it: its
-    /// episodes are then drawn ([`super::RecordedJobs`]).
+    /// `vc=NAME`, for one queue, and how it is cut ([`Cut::of_log`]).
     ///
     /// # Errors
     ///
     /// No file, one of `philly` that cannot be read, or a parameter that is not allowed.
-    pub fn from_args(spec: &Spec, args: &mut Args<'_>) -> Result<Option<Self>, WorkloadError> {
+    pub fn from_args(spec: &Spec, args: &mut Args<'_>) -> Result<Self, WorkloadError> {
         let path = spec.require_file("the log of a cluster, docs/histories.md")?.to_owned();
         let is_flat = spec.name == "philly" && !is_log_of_philly(&path)?;
-        if is_flat && CUTS.iter().all(|key| !spec.params.contains_key(*key)) {
-            return Ok(None);
-        }
         let format = match &*spec.name {
             "philly" if is_flat => Format::Columns(Box::new(flat())),
             "philly" => Format::Philly,
@@ -46,7 +44,8 @@ impl LogSpec {
             _ => Format::Columns(Box::new(columns(args)?)),
         };
         let queue = args.text("vc");
-        Ok(Some(Self { path, format, queue, cut: Cut::of_log(args)?, is_flat }))
+        let is_whole = CUTS.iter().all(|key| !spec.params.contains_key(*key));
+        Ok(Self { path, format, queue, cut: Cut::of_log(args)?, is_flat, is_whole })
     }
 
     /// The file.
@@ -65,6 +64,12 @@ impl LogSpec {
     #[must_use]
     pub fn is_flat(&self) -> bool {
         self.is_flat
+    }
+
+    /// Whether it is that table, and the spec does not cut it: its episodes are drawn then ([`super::RecordedJobs`]).
+    #[must_use]
+    pub fn is_drawn(&self) -> bool {
+        self.is_flat && self.is_whole
     }
 
     /// Reads it.

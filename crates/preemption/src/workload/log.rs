@@ -48,7 +48,10 @@ impl Dated for PreemptionJob {
 /// Opens `philly:FILE`, `helios:FILE`, `swf:FILE`, `sacct:FILE`, `chronus:FILE` and `csv:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     let mut args = spec.args();
-    let Some(asked) = LogSpec::from_args(spec, &mut args)? else { return philly::open(spec) };
+    let asked = LogSpec::from_args(spec, &mut args)?;
+    if asked.is_drawn() {
+        return philly::open(spec);
+    }
     let (mut cluster, errors) = builtin::cluster(&mut args, 8)?;
     let jobs = args.count("jobs", 150, 1..=1_000_000)?;
     let size = args.optional_count("size", 1..=MOST_GPUS)?;
