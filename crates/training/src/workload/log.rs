@@ -207,8 +207,8 @@ mod tests {
     fn rows_become_jobs_in_slots() {
         let workload = open(&table(20), &format!("{COLUMNS},split=none,epoch-error=0.2")).unwrap();
         let (cluster, jobs) = (workload.cluster(), workload.jobs(1));
-        // 47 GPUs were in use at most, and a node has room for two workers.
-        assert_eq!((cluster.nodes, jobs.len()), (24, 20));
+        // 55 GPUs were in use at most, and a node has room for two workers.
+        assert_eq!((cluster.nodes, jobs.len()), (28, 20));
         assert_eq!(jobs.iter().take(4).map(|job| job.arrival_slot).collect::<Vec<_>>(), [0, 1, 3, 4]);
         for (job, gpus) in jobs.iter().zip([1, 2, 4, 8, 16]) {
             let slots = job.real_epochs / cluster.speed.by_count(job.kind, gpus, gpus);
@@ -216,7 +216,7 @@ mod tests {
             assert!((job.real_epochs / job.epochs - 1.0).abs() <= 0.2);
         }
         let notes = workload.notes().join("\n");
-        assert!(notes.contains("24 nodes stand for 47 GPUs"), "{notes}");
+        assert!(notes.contains("28 nodes stand for 55 GPUs"), "{notes}");
         let few = open(&table(20), &format!("{COLUMNS},split=none,nodes=4,max=2")).unwrap();
         assert_eq!(few.jobs(1).len(), 16);
         let notes = few.notes().join("\n");
