@@ -239,7 +239,8 @@ impl Log {
         let (n, devices) = (self.jobs.len(), self.devices);
         let smallest = self.jobs.iter().map(|job| job.devices).min().unwrap_or(0);
         if smallest > most {
-            let problem = format!("has no job that needs at most {most} {devices}, and {why}: the smallest needs {smallest}");
+            let problem =
+                format!("has no job that needs at most {most} {devices}, and {why}: the smallest needs {smallest}");
             return Err(WorkloadError::Format { path: self.path.clone(), problem });
         }
         self.jobs.retain(|job| job.devices <= most);

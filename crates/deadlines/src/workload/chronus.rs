@@ -133,7 +133,8 @@ mod tests {
     #[test]
     fn speeds_are_those_on_the_fewest_nodes() {
         let by_gpus: BTreeMap<u32, BTreeMap<u32, f64>> =
-            serde_json::from_str(r#"{"2": {"1": 1, "2": 0.7}, "4": {"1": 1, "2": 0.5}, "8": {"1": 1, "2": 0.4}}"#).unwrap();
+            serde_json::from_str(r#"{"2": {"1": 1, "2": 0.7}, "4": {"1": 1, "2": 0.5}, "8": {"1": 1, "2": 0.4}}"#)
+                .unwrap();
         let of = |node_gpus, gpus: [u32; 6]| gpus.map(|gpus| (1e3 * speed(&by_gpus, node_gpus, gpus)).round() / 1e3);
         assert_eq!(of(4, [1, 2, 3, 4, 6, 16]), [1.0, 1.0, 1.0, 1.0, 0.7, 0.4]);
         // On nodes of two, eight GPUs take four, of which nothing is known.

@@ -190,7 +190,9 @@ fn nodes(
     cluster.node_cores = if is_named("node-cores") { most } else { total.div_ceil(cluster.nodes) };
     let (nodes, each) = (cluster.nodes, cluster.node_cores);
     if nodes > MOST_NODES {
-        let problem = format!("has {total} {devices}, {nodes} nodes of {each}, and at most {MOST_NODES} are possible: add `node-cores=N`");
+        let problem = format!(
+            "has {total} {devices}, {nodes} nodes of {each}, and at most {MOST_NODES} are possible: add `node-cores=N`"
+        );
         return Err(log.refused(problem));
     }
     log.note(match nodes {
@@ -235,7 +237,10 @@ mod tests {
         let workload = open(&table(20), &format!("{COLUMNS},deadline=due,split=none")).unwrap();
         assert_eq!((workload.cluster().nodes, workload.cluster().node_cores), (1, 47));
         let jobs = workload.jobs(1);
-        assert_eq!((jobs[3].arrival_ms, jobs[3].threads, jobs[3].requested, jobs[3].deadline_ms), (5.4e6, 8, 8, 2.34e7));
+        assert_eq!(
+            (jobs[3].arrival_ms, jobs[3].threads, jobs[3].requested, jobs[3].deadline_ms),
+            (5.4e6, 8, 8, 2.34e7)
+        );
         let run_ms = jobs[3].iterations * jobs[3].law.time_ms(8);
         assert!((run_ms / 1.08e7 - 1.0).abs() < 1e-2, "{run_ms}");
         let notes = workload.notes().join("\n");
@@ -272,7 +277,8 @@ mod tests {
         let job = open(&table(2), &format!("{COLUMNS},deadline=due,split=none,size=8")).unwrap().jobs(1)[1];
         let job = DeadlineJob { iterations: 100.0, declared_iterations: 200.0, ..job };
         let left = |time_ms: f64| {
-            job.left_at(time_ms).map(|left| (left.arrival_ms, left.iterations, left.declared_iterations, left.deadline_ms))
+            job.left_at(time_ms)
+                .map(|left| (left.arrival_ms, left.iterations, left.declared_iterations, left.deadline_ms))
         };
         assert_eq!(left(2e6), Some((2e6, 100.0, 200.0, 1.98e7)));
         // It has run for an hour and a half of three.
@@ -287,11 +293,16 @@ mod tests {
     #[test]
     fn jobs_of_chronus_follow_the_speeds_of_their_models() {
         let header = "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list,expect_value_list,best_effort,job_type";
-        let text = format!("{header}\n0,u,4,7,100,a,50,8,90,10,0,strict\n1,v,1,9,100,b,20,8,30,10,0,strict\n2,v,0,9,100,b,20,8,30,10,0,strict\n");
+        let text = format!(
+            "{header}\n0,u,4,7,100,a,50,8,90,10,0,strict\n1,v,1,9,100,b,20,8,30,10,0,strict\n2,v,0,9,100,b,20,8,30,10,0,strict\n"
+        );
         let workload = open(&text, "chronus:FILE,size=16,split=none").unwrap();
         let jobs = workload.jobs(1);
         assert_eq!(jobs.len(), 2);
-        assert_eq!((jobs[0].arrival_ms, jobs[0].deadline_ms, jobs[0].iterations, jobs[0].model), (0.0, 5.4e6, 100.0, 0));
+        assert_eq!(
+            (jobs[0].arrival_ms, jobs[0].deadline_ms, jobs[0].iterations, jobs[0].model),
+            (0.0, 5.4e6, 100.0, 0)
+        );
         assert!((jobs[0].law.time_ms(4) - 3e4).abs() < 1e-6 && (jobs[1].law.time_ms(1) - 1.2e4).abs() < 1e-6);
         // Nearly in proportion up to a node; then two nodes cost something.
         let ratio = jobs[0].law.time_ms(1) / jobs[0].law.time_ms(4);
@@ -299,7 +310,10 @@ mod tests {
         assert_eq!(workload.cluster().models.iter().map(|model| &*model.name).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(workload.files().len(), 2);
         let notes = workload.notes().join("\n");
-        assert!(notes.contains("it asks for 0 GPUs") && notes.contains("on nodes of 4 GPUs (`node-gpus=N`)"), "{notes}");
+        assert!(
+            notes.contains("it asks for 0 GPUs") && notes.contains("on nodes of 4 GPUs (`node-gpus=N`)"),
+            "{notes}"
+        );
         for (text, params, says) in [
             (text.clone(), "chronus:FILE", "add `size=N`, the GPUs that it had"),
             (text.replace(",a,", ",c,"), "chronus:FILE,size=9,split=none", "row 1 has 100 iterations of the model `c`"),

@@ -59,16 +59,30 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = &[
         "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 4 nodes of 32), with deadlines by the rule of the generator",
         log::open,
     ),
-    WorkloadDef::new(logged!("helios:FILE"), "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)", log::open),
-    WorkloadDef::new(logged!("swf:FILE"), "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)", log::open),
-    WorkloadDef::new(logged!("sacct:FILE"), "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)", log::open),
+    WorkloadDef::new(
+        logged!("helios:FILE"),
+        "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
+        log::open,
+    ),
+    WorkloadDef::new(
+        logged!("swf:FILE"),
+        "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
+        log::open,
+    ),
+    WorkloadDef::new(
+        logged!("sacct:FILE"),
+        "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
+        log::open,
+    ),
     WorkloadDef::new(
         logged!("chronus:FILE[,node-gpus=4]"),
         "jobs of Chronus with their deadlines, its `trace_job_*_SLO.csv` beside its `model_info.json`, cut by time (docs/histories.md)",
         log::open,
     ),
     WorkloadDef::new(
-        logged!("csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"),
+        logged!(
+            "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
+        ),
         "jobs of any table whose columns are named, cut by time (docs/histories.md)",
         log::open,
     ),

@@ -114,11 +114,16 @@ fn nodes(
     }
     let (nodes, each, devices) = (cluster.nodes, cluster.node_gpus, log.devices());
     if nodes > MOST_NODES {
-        let problem = format!("has {total} {devices}, {nodes} nodes of {each}, and at most {MOST_NODES} are possible: add `node-gpus=N`");
+        let problem = format!(
+            "has {total} {devices}, {nodes} nodes of {each}, and at most {MOST_NODES} are possible: add `node-gpus=N`"
+        );
         return Err(log.refused(problem));
     }
     if cluster.gpus() != total {
-        log.note(format!("nodes have {each} {devices} each (`node-gpus=N`): there are {nodes}, {} {devices} in all", cluster.gpus()));
+        log.note(format!(
+            "nodes have {each} {devices} each (`node-gpus=N`): there are {nodes}, {} {devices} in all",
+            cluster.gpus()
+        ));
     }
     Ok(())
 }
@@ -156,7 +161,10 @@ mod tests {
         assert_eq!((workload.cluster().nodes, workload.cluster().node_gpus), (6, 8));
         let jobs = workload.jobs(1);
         assert_eq!(jobs, workload.jobs(2));
-        assert_eq!(jobs.iter().take(3).map(|j| (j.arrival_ms, j.gpus)).collect::<Vec<_>>(), [(0.0, 1), (1.8e6, 2), (3.6e6, 4)]);
+        assert_eq!(
+            jobs.iter().take(3).map(|j| (j.arrival_ms, j.gpus)).collect::<Vec<_>>(),
+            [(0.0, 1), (1.8e6, 2), (3.6e6, 4)]
+        );
         for job in &jobs {
             let run_ms = job.epochs * job.epoch_ms;
             assert!((run_ms / 1.08e7 - 1.0).abs() < 0.15, "{run_ms}");
@@ -218,11 +226,31 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, params, says) in [
-            ("in,took,gpus\n0,9,1\n5,9,2\n", "csv:FILE,submit=in,duration=took,gpus=gpus", "add `size=N`, the GPUs that it had"),
-            ("in,took,gpus\n0,9,1\n5,9,2\n", "csv:FILE,submit=in,duration=took,gpus=gpus,size=9", "is too short to be cut by time"),
-            ("in,took,gpus\n0,9,1\n5,9,2\n", "csv:FILE,submit=in,duration=took,gpus=gpus,size=9,nodes=2", "size must be left out with nodes=N"),
-            ("in,took,gpus\n0,9,4\n5,9,2\n", "csv:FILE,submit=in,duration=took,gpus=gpus,size=1", "has no job that needs at most 1 GPUs"),
-            ("in,took,gpus\n0,9,4\n5,9,2\n", "csv:FILE,submit=in,duration=took,gpus=gpus,colour=1", "unknown parameter `colour`"),
+            (
+                "in,took,gpus\n0,9,1\n5,9,2\n",
+                "csv:FILE,submit=in,duration=took,gpus=gpus",
+                "add `size=N`, the GPUs that it had",
+            ),
+            (
+                "in,took,gpus\n0,9,1\n5,9,2\n",
+                "csv:FILE,submit=in,duration=took,gpus=gpus,size=9",
+                "is too short to be cut by time",
+            ),
+            (
+                "in,took,gpus\n0,9,1\n5,9,2\n",
+                "csv:FILE,submit=in,duration=took,gpus=gpus,size=9,nodes=2",
+                "size must be left out with nodes=N",
+            ),
+            (
+                "in,took,gpus\n0,9,4\n5,9,2\n",
+                "csv:FILE,submit=in,duration=took,gpus=gpus,size=1",
+                "has no job that needs at most 1 GPUs",
+            ),
+            (
+                "in,took,gpus\n0,9,4\n5,9,2\n",
+                "csv:FILE,submit=in,duration=took,gpus=gpus,colour=1",
+                "unknown parameter `colour`",
+            ),
         ] {
             let problem = open(text, params).unwrap_err();
             assert!(problem.contains(says), "{params}: {problem}");
@@ -232,14 +260,23 @@ mod tests {
     #[test]
     fn the_flat_table_of_philly_is_cut_if_that_is_asked_for() {
         let row = |i: u32| format!("{},600,{},a\n", 60 * i, 1 + i % 3);
-        let text: String = std::iter::once("submit_s,duration_s,num_gpus,vc\n".to_owned()).chain((0..2000).map(row)).collect();
+        let text: String =
+            std::iter::once("submit_s,duration_s,num_gpus,vc\n".to_owned()).chain((0..2000).map(row)).collect();
         let drawn = open(&text, "philly:FILE").unwrap();
         assert_eq!((drawn.jobs(1).len(), drawn.most_episodes(Split::Test)), (150, None));
         let cut = open(&text, "philly:FILE,split=time").unwrap();
         assert_eq!(cut.cluster().gpus(), 64);
-        assert!(cut.most_episodes(Split::Test).is_some() && cut.notes().iter().any(|note| note.contains("which the log does not say")));
+        assert!(
+            cut.most_episodes(Split::Test).is_some()
+                && cut.notes().iter().any(|note| note.contains("which the log does not say"))
+        );
         // A row is the same job either way.
         let whole = open(&text, "philly:FILE,split=none").unwrap().jobs(1);
-        assert!(drawn.jobs(1).iter().all(|job| whole.iter().any(|of| of.epoch_ms == job.epoch_ms && of.samples == job.samples)));
+        assert!(
+            drawn
+                .jobs(1)
+                .iter()
+                .all(|job| whole.iter().any(|of| of.epoch_ms == job.epoch_ms && of.samples == job.samples))
+        );
     }
 }

@@ -94,7 +94,9 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
         (args.number("epoch-error", 0.0, 0.0..=0.9)?, args.number("speed-error", 0.0, 0.0..=0.9)?);
     // By placement, speeds are not known of jobs of which it is not known where they were; the cluster's nodes count for those alone.
     if spec.params.get("speed").is_some_and(|speed| speed == "analytic") {
-        return Err(args.conflict("speed", "analytic", "one of formula, or a FILE.json: logs do not say where jobs ran").into());
+        return Err(args
+            .conflict("speed", "analytic", "one of formula, or a FILE.json: logs do not say where jobs ran")
+            .into());
     }
     let speed = builtin::speed(&mut args, slot_s, max, USUAL_NODES, None, &mut files)?;
     args.finish()?;
@@ -114,7 +116,10 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
         }
     };
     let most = nodes * each;
-    log.fit(most, &format!("the cluster has room for {most} workers beside as many parameter servers (size=N, nodes=N)"))?;
+    log.fit(
+        most,
+        &format!("the cluster has room for {most} workers beside as many parameter servers (size=N, nodes=N)"),
+    )?;
     beyond(&mut log, max);
     let cluster = TrainingCluster {
         types: job_types(),
@@ -151,7 +156,9 @@ fn beyond(log: &mut Log, max: u32) {
     let (n, devices) = (log.jobs().len(), log.devices());
     let beyond = log.jobs().iter().filter(|job| job.devices > max).count();
     if beyond > 0 {
-        log.note(format!("{beyond} of {n} jobs had more than {max} {devices}, and are taken to have had {max} (`max=N`)"));
+        log.note(format!(
+            "{beyond} of {n} jobs had more than {max} {devices}, and are taken to have had {max} (`max=N`)"
+        ));
     }
 }
 
@@ -220,7 +227,10 @@ mod tests {
         let few = open(&table(20), &format!("{COLUMNS},split=none,nodes=4,max=2")).unwrap();
         assert_eq!(few.jobs(1).len(), 16);
         let notes = few.notes().join("\n");
-        assert!(notes.contains("4 of 20 jobs need more than 8 GPUs") && notes.contains("8 of 16 jobs had more than 2 GPUs"), "{notes}");
+        assert!(
+            notes.contains("4 of 20 jobs need more than 8 GPUs") && notes.contains("8 of 16 jobs had more than 2 GPUs"),
+            "{notes}"
+        );
     }
 
     #[test]
@@ -245,7 +255,8 @@ mod tests {
     fn what_is_left_of_a_job_is_the_rest_of_its_epochs() {
         let job = TrainingJob { kind: 1, arrival_slot: 0, epochs: 10.0, real_epochs: 12.0 };
         let job = Recorded { job, arrival_ms: 100.0, ran: Ran { start_ms: 100.0, end_ms: 500.0 } };
-        let left = |time_ms: f64| job.left_at(time_ms).map(|left| (left.arrival_ms, left.job.epochs, left.job.real_epochs));
+        let left =
+            |time_ms: f64| job.left_at(time_ms).map(|left| (left.arrival_ms, left.job.epochs, left.job.real_epochs));
         assert_eq!(job.ended_ms(), Some(600.0));
         assert_eq!(left(150.0), Some((150.0, 10.0, 12.0)));
         assert_eq!(left(500.0), Some((500.0, 2.5, 3.0)));
@@ -257,7 +268,10 @@ mod tests {
         for (params, says) in [
             ("csv:FILE,submit=in,duration=from,gpus=gpus", "add `size=N`, the GPUs that it had"),
             ("csv:FILE,submit=in,duration=from,gpus=gpus,size=9,nodes=3", "size must be left out with nodes=N"),
-            ("csv:FILE,submit=in,duration=from,gpus=gpus,speed=analytic", "speed must be one of formula, or a FILE.json: logs do not say"),
+            (
+                "csv:FILE,submit=in,duration=from,gpus=gpus,speed=analytic",
+                "speed must be one of formula, or a FILE.json: logs do not say",
+            ),
             ("csv:FILE,submit=in,duration=from,gpus=gpus,size=90", "is too short to be cut by time"),
             ("philly:FILE", "there is no column `submit_s`"),
         ] {

@@ -55,12 +55,30 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Training>] = &[
         "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc, cut by time, with types and epochs by a stated rule (docs/histories.md)",
         log::open,
     ),
-    WorkloadDef::new(logged!("helios:FILE"), "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)", log::open),
-    WorkloadDef::new(logged!("swf:FILE"), "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)", log::open),
-    WorkloadDef::new(logged!("sacct:FILE"), "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)", log::open),
-    WorkloadDef::new(logged!("chronus:FILE"), "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)", log::open),
     WorkloadDef::new(
-        logged!("csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"),
+        logged!("helios:FILE"),
+        "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
+        log::open,
+    ),
+    WorkloadDef::new(
+        logged!("swf:FILE"),
+        "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
+        log::open,
+    ),
+    WorkloadDef::new(
+        logged!("sacct:FILE"),
+        "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
+        log::open,
+    ),
+    WorkloadDef::new(
+        logged!("chronus:FILE"),
+        "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)",
+        log::open,
+    ),
+    WorkloadDef::new(
+        logged!(
+            "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
+        ),
         "jobs of any table whose columns are named, cut by time (docs/histories.md)",
         log::open,
     ),
