@@ -138,7 +138,7 @@ mod tests {
     fn table(jobs: u32) -> String {
         let row = |i: u32| {
             let submit_s = 1800 * i;
-            let queue = if i % 3 == 0 { "a" } else { "b" };
+            let queue = if i.is_multiple_of(3) { "a" } else { "b" };
             format!("{submit_s},{},{},{},{queue}\n", submit_s + 1800, submit_s + 12_600, 1 << (i % 5))
         };
         std::iter::once("in,from,to,gpus,q\n".to_owned()).chain((0..jobs).map(row)).collect()
