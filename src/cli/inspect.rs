@@ -2,10 +2,12 @@
 
 use super::{
     common::{Common, Verdict},
+    history,
     inputs::Inputs,
     looks::{Looks, looks, spec},
     output::Output,
     parts::{count, ranges},
+    progress::Watched,
     table::Table,
 };
 use crate::{
@@ -14,6 +16,7 @@ use crate::{
     network::{Tensors, scorer::ScorerWeights},
     pipeline::quoted,
     serve::PRESENT_SCHEDULER,
+    spec::Spec,
     text::one_line,
     trace::{self, Manifest, Unfinished},
 };
@@ -26,18 +29,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Describe a trace, a student, a network or a workload and check that it is sound
+/// Describe a trace, a student, a network, a workload or a log of a cluster, and check that it is sound
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json",
+    after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json\n  \
+distill inspect --replay eventlog_v2_application_1",
     after_long_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json\n\n\
+What a cluster left behind (docs/histories.md), and how near the simulator comes to it:\n  \
+distill inspect --replay eventlog_v2_application_1\n  distill inspect spark:logs,split=time\n\n\
 A trace that another program wrote (docs/trace-format.md):\n  distill inspect --seal my-trace\n\n\
 Exit code 2 if something is wrong with it."
 )]
 pub(super) struct InspectArgs {
-    /// Trace directory, student file, checkpoint of a network, or workload; of another file it says which command takes it
+    /// Trace directory, student file, checkpoint of a network, workload, or log of a cluster; of another file it says which command takes it
     #[arg(help_heading = "Input")]
     path: PathBuf,
+    /// Carry the schedule that a log records out again, and say how far the simulator's times are from the recorded ones
+    #[arg(long, help_heading = "Input")]
+    replay: bool,
     /// Fill in row counts and hashes of a trace that another program wrote
     #[arg(long, help_heading = "Output")]
     seal: bool,
@@ -46,7 +55,10 @@ pub(super) struct InspectArgs {
 impl InspectArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        Inputs::default().anything(&self.path)
+        match self.path.to_str().filter(|_| !self.path.exists()).map(str::parse::<Spec>) {
+            Some(Ok(spec)) if spec.file.is_some() => Inputs::default().workloads([&spec.to_string()]),
+            _ => Inputs::default().anything(&self.path),
+        }
     }
 }
 
@@ -58,14 +70,46 @@ pub(super) fn run(args: &InspectArgs, common: &Common, output: &mut Output) -> R
         output.json("sealed", &json!({"hash": hash, "files": manifest.tables.len()}))?;
         return Ok(Verdict::Done);
     }
+    if let Some(found) = history::find(&args.path.to_string_lossy(), common)? {
+        return inspect_history(&found, args.replay, output);
+    }
     if !args.path.exists() {
         bail!("{}: no such file or directory", args.path.display());
+    }
+    if args.replay {
+        bail!("{}: no log of a cluster that is read here; --replay is for logs with a schedule", args.path.display());
     }
     match args.path.is_dir() {
         true => inspect_trace(&args.path, common, output),
         false if is_checkpoint(&args.path) => inspect_network(&args.path, common, output),
         false => inspect_file(&args.path, common, output),
     }
+}
+
+fn inspect_history(found: &history::Found, replays: bool, output: &mut Output) -> Result<Verdict> {
+    let survey = found.scenario.survey(&found.workload)?;
+    history::describe(found, &survey, output)?;
+    let replay = match replays {
+        true => Some(found.scenario.replay(&found.workload, Watched::new(output).caller())?),
+        false => None,
+    };
+    if let Some(replay) = &replay {
+        history::describe_replay(replay.as_ref(), output)?;
+    }
+    let info = found.scenario.info();
+    let policies: Vec<String> = found.scenario.baselines().iter().take(2).map(|id| format!("-p {}", quoted(id))).collect();
+    output.text("\nsound; schedule it with:")?;
+    output.text(format!(
+        "  distill simulate --scenario {} {} -w {}",
+        info.name,
+        policies.join(" "),
+        quoted(&found.workload)
+    ))?;
+    output.json(
+        "history",
+        &json!({"scenario": info.name, "workload": found.workload, "survey": survey, "replay": replay.flatten()}),
+    )?;
+    Ok(Verdict::Done)
 }
 
 fn inspect_file(path: &Path, common: &Common, output: &mut Output) -> Result<Verdict> {

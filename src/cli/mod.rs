@@ -24,8 +24,10 @@ mod front;
 mod gamed;
 mod gradients;
 mod help;
+mod history;
 mod host;
 mod identify;
+mod import;
 mod inputs;
 mod inspect;
 mod interrupt;
@@ -106,6 +108,7 @@ enum Command {
     Export(export::ExportArgs),
     Report(report::ReportArgs),
     Inspect(inspect::InspectArgs),
+    Import(import::ImportArgs),
     Serve(serve::ServeArgs),
     Shadow(shadow::ShadowArgs),
     Train(train::TrainArgs),
@@ -135,6 +138,7 @@ impl Command {
             Self::Export(args) => args.inputs(),
             Self::Report(args) => args.inputs(),
             Self::Inspect(args) => args.inputs(),
+            Self::Import(args) => args.inputs(),
             Self::Serve(args) => args.inputs(),
             Self::Shadow(args) => args.inputs(),
             Self::Train(args) => args.inputs(),
@@ -305,6 +309,7 @@ fn dispatch(command: &Command, common: &Common, output: &mut Output) -> anyhow::
         Command::Export(args) => export::run(args, common, output),
         Command::Report(args) => report::run(args, common, output),
         Command::Inspect(args) => inspect::run(args, common, output),
+        Command::Import(args) => import::run(args, common, output),
         Command::Serve(args) => serve::run(args, common, output),
         Command::Shadow(args) => shadow::run(args, common, output),
         Command::Train(args) => train::run(args, common, output),

@@ -23,6 +23,8 @@ mod choose;
 mod contract;
 #[cfg(feature = "simulate")]
 pub mod edit;
+#[cfg(feature = "simulate")]
+mod event_log;
 pub mod feature;
 mod graph;
 mod heuristic;
@@ -31,6 +33,8 @@ mod intake;
 #[cfg(feature = "network")]
 pub mod network;
 pub mod policies;
+#[cfg(feature = "simulate")]
+mod replay;
 mod scenario;
 #[cfg(feature = "simulate")]
 mod simulated;

@@ -3,14 +3,16 @@
 use crate::{
     ClusterState, Dag, Decision, View,
     edit::{self, JobEdit},
+    event_log,
     feature::Extractor,
+    replay,
     simulator::Simulator,
     workload::{self, Cluster, DagWorkload, JobArrival, JobTemplate},
 };
 use sched_distill_core::{
     rng::Stream,
     scenario::Said,
-    simulation::{Edit, EditBudget, EditError, EditInfo, Editable, NamedWorkload, Simulated, WorkloadDef, small_steps},
+    simulation::{Edit, EditBudget, EditError, EditInfo, Editable, LogDef, NamedWorkload, Replay, Simulated, WorkloadDef, WriteJobs, small_steps},
     workload::WorkloadError,
 };
 use std::sync::Arc;
@@ -24,6 +26,17 @@ impl Simulated for Dag {
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
+
+    const LOG: Option<LogDef<Self>> = Some(LogDef { what: "Spark event log", write: event_log::write });
+    const WRITE_JOBS: Option<WriteJobs<Self>> = Some(workload::write);
+
+    fn replay(jobs: &[JobArrival]) -> Option<Replay<Self>> {
+        replay::replay(jobs)
+    }
+
+    fn shapes(jobs: &[JobArrival]) -> Vec<(&'static str, String)> {
+        workload::shapes(jobs)
+    }
 
     fn battery() -> Result<Vec<NamedWorkload<Self>>, WorkloadError> {
         workload::battery()

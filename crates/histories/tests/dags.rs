@@ -80,6 +80,25 @@ fn what_leaves_no_edge_is_ordered_by_time_and_said_so() -> Outcome {
 }
 
 #[test]
+fn what_a_parent_waited_for_is_not_assumed_again() -> Outcome {
+    // A table is broadcast, then another one shuffled, then the result of both read in a third job, as adaptive execution has it.
+    let [broadcast, shuffled] = [Info(0, 0, &[], 1, 1), Info(1, 0, &[], 2, 1)];
+    let [again, last] = [Info(2, 0, &[], 2, 1), Info(3, 0, &[2], 3, 1)];
+    let mut text = application();
+    for (id, listed, stage, from) in
+        [(0, &[broadcast][..], broadcast, 10), (1, &[shuffled], shuffled, 20), (2, &[again, last], last, 30)]
+    {
+        text += &job(id, from, true, listed);
+        text += &stage.submitted(from);
+        text += &Ended::new(i64::from(id), stage.0, 0, from, from + 9).json();
+        text += &(stage.completed(from, from + 9, None) + &job_end(id, from + 9));
+    }
+    let queries = of_text(&text)?.queries();
+    assert_eq!((&*queries.jobs[0].edges, &*queries.jobs[0].assumed_edges), (&[[1, 2]][..], &[[0, 1]][..]));
+    Ok(())
+}
+
+#[test]
 fn of_attempts_and_copies_the_first_success_counts() -> Outcome {
     let (first, second) = (Info(0, 0, &[], 1, 2), Info(0, 1, &[], 1, 1));
     let copy = Ended { is_speculative: true, ..Ended::new(3, 0, 0, 14, 19) };

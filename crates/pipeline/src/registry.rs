@@ -2,8 +2,9 @@
 
 use super::{
     AttackRequest, Attacked, AugmentRequest, Augmented, Caller, Certified, CertifyRequest, CheckParams, Checked,
-    CompareParams, Comparison, DecisionTime, Entry, Hear, LoopParams, PipelineError, Pipes, PracticeParams,
-    RecordParams, ServeParams, augment, chance, check, compare, latency, practice, record, run_loop,
+    CompareParams, Comparison, DecisionTime, Entry, Hear, LogParams, LoopParams, PipelineError, Pipes, PracticeParams,
+    RecordParams, ReplayError, ServeParams, Survey, augment, chance, check, compare, history, latency, practice, record,
+    run_loop,
 };
 use sched_distill_core::{
     level::FeatureSet,
@@ -21,7 +22,11 @@ use sched_distill_judge::{
 use sched_distill_learn::{IterationResult, LoopResult};
 use sched_distill_serve::{Address, Served};
 use sched_distill_trace::recorder::Recording;
-use std::ops::ControlFlow;
+use std::{
+    io::Write,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 /// A registered scenario, whatever its types: the steps that need a simulator. [`Entry`] is one.
 pub trait AnyScenario: Sync {
@@ -110,6 +115,38 @@ pub trait AnyScenario: Sync {
     ///
     /// A workload that cannot be opened.
     fn same_jobs(&self, workload: &str) -> Result<bool, PipelineError>;
+
+    /// The workload that reads what is at a path, if it is told by its content: of logs of real clusters.
+    fn recognise(&self, path: &Path) -> Option<&'static str>;
+
+    /// What the jobs of a workload are.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened.
+    fn survey(&self, workload: &str) -> Result<Survey, PipelineError>;
+
+    /// How the simulator's times compare with those that are recorded of a workload's jobs, in the order that is recorded; `None` if
+    /// none is.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened, a failing episode.
+    fn replay(&self, workload: &str, caller: Caller<'_>) -> Result<Option<ReplayError>, PipelineError>;
+
+    /// Writes the jobs of a workload's first episode as a workload file, and says how many they are.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened, or of which such a file cannot say all; what cannot be written.
+    fn write_jobs(&self, workload: &str, out: &mut dyn Write) -> Result<usize, PipelineError>;
+
+    /// Lets a policy schedule episodes and writes the log that a real cluster would leave of each; their paths.
+    ///
+    /// # Errors
+    ///
+    /// A scenario without such logs, a policy or workload that cannot be opened, a failing episode, a folder that cannot be written.
+    fn write_logs(&self, params: &LogParams, caller: Caller<'_>) -> Result<Vec<PathBuf>, PipelineError>;
 
     /// See [`check_policy`](check::check_policy).
     ///
@@ -255,6 +292,26 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         let jobs = |split, episode| workload.jobs(EpisodeId::new(0, split, episode));
         let first = jobs(Split::Train, 0);
         Ok([(Split::Train, 1), (Split::Test, 0)].iter().all(|&(split, episode)| jobs(split, episode) == first))
+    }
+
+    fn recognise(&self, path: &Path) -> Option<&'static str> {
+        S::WORKLOADS.iter().find(|def| def.reads.is_some_and(|reads| reads(path))).map(|def| def.info.name)
+    }
+
+    fn survey(&self, workload: &str) -> Result<Survey, PipelineError> {
+        history::survey(self, workload)
+    }
+
+    fn replay(&self, workload: &str, caller: Caller<'_>) -> Result<Option<ReplayError>, PipelineError> {
+        history::replay(self, workload, caller)
+    }
+
+    fn write_jobs(&self, workload: &str, out: &mut dyn Write) -> Result<usize, PipelineError> {
+        history::write_jobs(self, workload, out)
+    }
+
+    fn write_logs(&self, params: &LogParams, caller: Caller<'_>) -> Result<Vec<PathBuf>, PipelineError> {
+        history::write_logs(self, params, caller)
     }
 
     fn check_policy(&self, params: &CheckParams, caller: Caller<'_>) -> Result<Checked, PipelineError> {

@@ -2,10 +2,11 @@
 
 use super::{Simulated, Source, Workload};
 use crate::{
+    policy::Policy,
     rng::{EpisodeId, Split},
     workload::{Cut, Span, Windows, Work},
 };
-use std::path::PathBuf;
+use std::{error::Error, io::Write, path::PathBuf};
 
 /// A job that arrives at a time, and of which it may be known when it had ended.
 pub trait Dated: Clone {
@@ -27,6 +28,26 @@ pub trait Dated: Clone {
         None
     }
 }
+
+/// A schedule as it was recorded, to be carried out again.
+pub struct Replay<S: Simulated> {
+    /// Schedules in the order that was recorded.
+    pub policy: Box<dyn Policy<S>>,
+    /// By job, how long after its arrival it was completed, ms; `None` if it was not, or that is not known.
+    pub completed_ms: Vec<Option<f64>>,
+}
+
+/// How an episode is written as the log that a cluster of this kind leaves.
+pub struct LogDef<S: Simulated> {
+    /// What it is: `Spark event log`.
+    pub what: &'static str,
+    /// Lets a policy schedule an episode, which has a name, and writes down what happened.
+    pub write: WriteLog<S>,
+}
+
+/// Lets a policy schedule an episode, which has a name, and writes down what happened.
+pub type WriteLog<S> =
+    fn(&Workload<S>, &mut dyn Policy<S>, EpisodeId, &str, &mut dyn Write) -> Result<(), Box<dyn Error + Send + Sync>>;
 
 /// What jobs come to: the events that each needs, and the memory of each, bytes.
 pub struct Costs<'a, J> {

@@ -15,7 +15,7 @@ pub use crate::figure::Stall;
 pub use bound::Bound;
 pub use declared::{Declared, DeclaredEdit, Declares, Number};
 pub use edit::{Edit, EditBudget, EditError, EditInfo, Editable, small_steps};
-pub use history::{Costs, Dated, History};
+pub use history::{Costs, Dated, History, LogDef, Replay, WriteLog};
 pub use idle::IdleSpells;
 pub use outcome::{JobEnd, Outcome, percentile};
 pub use queue::EventQueue;
@@ -23,7 +23,11 @@ pub use timeline::{Occupancy, TaskRun, Timeline};
 pub use workload::{Fixed, NamedWorkload, OpenWorkload, Source, Workload, WorkloadDef, open_named};
 
 use crate::{scenario::Scenario, spec::Spec, workload::WorkloadError};
-use std::{error::Error, fmt::Debug};
+use std::{
+    error::Error,
+    fmt::Debug,
+    io::{self, Write},
+};
 
 /// A kind of cluster that can be run: where its jobs come from, and what becomes of them.
 pub trait Simulated: Scenario {
@@ -44,6 +48,24 @@ pub trait Simulated: Scenario {
     /// By what jobs are small or large, whoever schedules them, and its unit: a noun phrase, e.g. `work` in `ms`. `None` if nothing is
     /// said of that.
     const SIZE: Option<(&'static str, &'static str)> = None;
+
+    /// How an episode is written as the log that a cluster of this kind leaves; `None` if there is no such log.
+    const LOG: Option<LogDef<Self>> = None;
+
+    /// How jobs are written as a workload file of this scenario, which is read as `json:FILE`; `None` if they are not. It fails on jobs of
+    /// which such a file cannot say all.
+    const WRITE_JOBS: Option<WriteJobs<Self>> = None;
+
+    /// The schedule that is recorded of these jobs; `None` if none is, which is the default.
+    fn replay(_jobs: &[Self::Job]) -> Option<Replay<Self>> {
+        None
+    }
+
+    /// What is to be said of jobs beside their number, their size and when they arrive, each in a few words with what it is of: `stages`,
+    /// `median 4, at most 26`. The default is nothing.
+    fn shapes(_jobs: &[Self::Job]) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 
     /// Opens the workload that a spec names: [`Workload::open`].
     ///
@@ -74,6 +96,9 @@ pub trait Simulated: Scenario {
         None
     }
 }
+
+/// Writes jobs and their cluster as a workload file.
+pub type WriteJobs<S> = fn(&<S as Simulated>::Cluster, &[<S as Simulated>::Job], &mut dyn Write) -> io::Result<()>;
 
 /// A running episode.
 pub trait Simulation: Clone + Send + Sync {

@@ -20,9 +20,17 @@ pub struct TaskRun {
 pub struct Timeline {
     runs: Vec<TaskRun>,
     latest: Vec<u32>,
+    /// Every task is a run of its own.
+    apart: bool,
 }
 
 impl Timeline {
+    /// One in which every task is a run of its own.
+    #[must_use]
+    pub fn apart() -> Self {
+        Self { apart: true, ..Self::default() }
+    }
+
     /// Adds a run; one that goes on where the lane's latest ends prolongs that.
     #[inline]
     pub fn push(&mut self, run: TaskRun) {
@@ -30,7 +38,8 @@ impl Timeline {
         if self.latest.len() <= lane {
             self.latest.resize(lane + 1, u32::MAX);
         }
-        if let Some(latest) = self.runs.get_mut(self.latest[lane] as usize)
+        if !self.apart
+            && let Some(latest) = self.runs.get_mut(self.latest[lane] as usize)
             && (latest.job, latest.part) == (run.job, run.part)
             && latest.end_ms == run.start_ms
         {

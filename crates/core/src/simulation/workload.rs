@@ -6,7 +6,11 @@ use crate::{
     spec::{Spec, name_of},
     workload::{Work, WorkloadError, WorkloadInfo},
 };
-use std::{fmt::Debug, path::PathBuf, sync::Arc};
+use std::{
+    fmt::Debug,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// A workload by name: an entry of [`Simulated::WORKLOADS`].
 pub struct WorkloadDef<S: Simulated> {
@@ -14,6 +18,8 @@ pub struct WorkloadDef<S: Simulated> {
     pub info: WorkloadInfo,
     /// Opens it, or says why a parameter or a file cannot be used.
     pub open: OpenWorkload<S>,
+    /// Tells by its content whether what is at a path is what this workload reads; `None` of workloads that read nothing that tells itself.
+    pub reads: Option<fn(&Path) -> bool>,
 }
 
 /// Opens the workload that a spec names.
@@ -23,7 +29,13 @@ impl<S: Simulated> WorkloadDef<S> {
     /// How a workload is written, which begins with its name, what it is, and how it is opened.
     #[must_use]
     pub const fn new(usage: &'static str, meaning: &'static str, open: OpenWorkload<S>) -> Self {
-        Self { info: WorkloadInfo { name: name_of(usage), usage, meaning }, open }
+        Self { info: WorkloadInfo { name: name_of(usage), usage, meaning }, open, reads: None }
+    }
+
+    /// The same, which tells by its content whether what is at a path is what it reads.
+    #[must_use]
+    pub const fn that_reads(self, reads: fn(&Path) -> bool) -> Self {
+        Self { reads: Some(reads), ..self }
     }
 }
 

@@ -1,7 +1,10 @@
 //! The text of a file, plain or compressed.
 
 use super::WorkloadError;
-use flate2::read::MultiGzDecoder;
+use flate2::{
+    Compression,
+    read::{GzEncoder, MultiGzDecoder},
+};
 use std::{
     fs::File,
     io::{ErrorKind, Read},
@@ -9,7 +12,7 @@ use std::{
 };
 
 /// Most bytes of text that a workload may have: what is read from it takes several times as much memory.
-const MOST_BYTES: u64 = 128 << 20;
+pub const MOST_TEXT_BYTES: u64 = 128 << 20;
 
 /// Reads a text file, without the byte-order mark that it may begin with. One that is compressed with gzip, in however many members, is unpacked.
 ///
@@ -25,16 +28,16 @@ pub fn read_text(path: &Path) -> Result<String, WorkloadError> {
     let whole = head.as_slice().chain(file);
     let mut bytes = Vec::new();
     let read = match is_packed {
-        true => MultiGzDecoder::new(whole).take(MOST_BYTES + 1).read_to_end(&mut bytes),
-        false => whole.take(MOST_BYTES + 1).read_to_end(&mut bytes),
+        true => MultiGzDecoder::new(whole).take(MOST_TEXT_BYTES + 1).read_to_end(&mut bytes),
+        false => whole.take(MOST_TEXT_BYTES + 1).read_to_end(&mut bytes),
     };
     read.map_err(io)?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if bytes.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MOST_TEXT_BYTES {
         let unpacked = if is_packed { " when it is unpacked" } else { "" };
         return Err(format(format!(
             "has more than {} MiB of text{unpacked}, which is the most allowed",
-            MOST_BYTES >> 20
+            MOST_TEXT_BYTES >> 20
         )));
     }
     let text = String::from_utf8(bytes).map_err(|e| {
@@ -47,16 +50,21 @@ pub fn read_text(path: &Path) -> Result<String, WorkloadError> {
     })
 }
 
+/// Text packed with gzip.
+#[must_use]
+pub fn pack_text(text: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(text, Compression::default());
+    let mut bytes = Vec::new();
+    // It is read from memory, which always can be.
+    let _ = packed.read_to_end(&mut bytes);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::{Compression, write::GzEncoder};
-    use std::io::Write;
-
     fn packed(text: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(text).expect("memory takes everything");
-        encoder.finish().expect("memory takes everything")
+        pack_text(text)
     }
 
     #[test]

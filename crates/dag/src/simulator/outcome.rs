@@ -78,6 +78,13 @@ impl Simulator {
     }
 }
 
+impl Simulator {
+    /// Keeps every task of the rest of the episode, each as a run of its own.
+    pub fn record_tasks(&mut self) {
+        self.timeline = Some(Timeline::apart());
+    }
+}
+
 impl Simulation for Simulator {
     type Scenario = Dag;
     type Error = DecisionError;

@@ -12,6 +12,7 @@ mod history;
 mod job;
 mod json;
 mod recorded;
+mod shapes;
 mod spark;
 mod tpch;
 
@@ -23,6 +24,7 @@ pub use edge::{EDGE_CASES, EdgeCase};
 pub use file::write;
 pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
 pub use recorded::Recorded;
+pub(crate) use shapes::shapes;
 pub use tpch::{SIZES, Tpch, TpchProfiles};
 
 use crate::{Dag, intake::Intake};
@@ -77,7 +79,8 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
         "spark:PATH[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
         "what Spark ran, from its event logs: a file, a rolling log or a folder of logs (docs/histories.md)",
         spark::open,
-    ),
+    )
+    .that_reads(sched_distill_histories::spark::is_log),
     WorkloadDef::new(
         "json:FILE[,executors=N][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
         "a fixed list of jobs from a JSON file (docs/workload-format.md)",

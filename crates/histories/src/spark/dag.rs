@@ -425,12 +425,21 @@ fn assumed(
             latest
         })
         .collect();
+    // The latest beginning among the recorded parents of a stage, which with adaptive execution are of other jobs.
+    let mut latest_parent: HashMap<u32, i64> = HashMap::new();
+    for &[parent, child] in edges {
+        if let Some(start_ms) = started_ms(parent) {
+            let latest_ms = latest_parent.entry(child).or_insert(start_ms);
+            *latest_ms = start_ms.max(*latest_ms);
+        }
+    }
     let mut assumed = Vec::new();
     for child in stages().filter(|stage| !with_parents.contains(stage)) {
         let Some(start_ms) = started_ms(child) else { continue };
         let before = sinks.partition_point(|&(end_ms, ..)| end_ms <= start_ms);
         let Some(&latest_ms) = before.checked_sub(1).and_then(|last| latest.get(last)) else { continue };
-        // Those that another of them waited for are before it anyway.
+        // Those that another of them waited for, or a recorded parent, are before it anyway.
+        let latest_ms = latest_parent.get(&child).map_or(latest_ms, |&parent_ms| latest_ms.max(parent_ms));
         let direct = sinks.iter().take(before).rev().take_while(|&&(end_ms, ..)| end_ms >= latest_ms);
         assumed.extend(direct.filter(|&&(.., parent)| parent < child).map(|&(.., parent)| [parent, child]));
         if assumed.len() > MOST {

@@ -20,6 +20,7 @@ mod log;
 mod resolve;
 mod totals;
 mod wave;
+mod write;
 
 use crate::{
     HistoryError,
@@ -42,6 +43,7 @@ pub use log::{
 };
 pub use totals::Totals;
 pub use wave::{Wave, Waves};
+pub use write::{Ran, RanJob, RanTask, write};
 
 /// Reads the event log of an application, or a folder of them:
 ///
@@ -110,6 +112,26 @@ pub fn read(path: &Path, progress: &mut Progress<'_>) -> Result<SparkLog, Histor
             },
         })),
     }
+}
+
+/// Whether there is an event log at a path, or a folder with one among its first files, by what their first line says.
+#[must_use]
+pub fn is_log(path: &Path) -> bool {
+    /// Files of a folder that are looked at.
+    const LOOKED_AT: usize = 8;
+    let begins_so = |path: &Path| {
+        let file = File::open(path).ok()?;
+        let mut lines = Lines::new(codec::unpacked(path, file).ok()?);
+        match lines.next() {
+            Ok(Some(Line::Whole(line, _))) => {
+                let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
+                Some(line.starts_with(br#"{"Event":"#) && event::read(line).is_ok())
+            }
+            _ => Some(false),
+        }
+    };
+    let first = |log: &Log| log.files.first().and_then(|file| begins_so(file)).unwrap_or(false);
+    files::find(path).is_ok_and(|found| found.logs.iter().take(LOOKED_AT).any(first))
 }
 
 /// An error with its causes, without the path that it begins with.

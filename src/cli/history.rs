@@ -1,0 +1,128 @@
+//! Histories of real clusters on the command line: which workload reads one, and what is said of it.
+
+use super::{common::Common, output::Output, parts::count, table::Table};
+use crate::{
+    pipeline::{AnyScenario, ReplayError, Survey},
+    spec::Spec,
+    text::one_line,
+    workload::duration,
+};
+use anyhow::{Result, bail};
+use std::{collections::BTreeMap, path::Path};
+
+/// A history: the scenario that reads it, and how it is written as a workload.
+pub(super) struct Found {
+    pub(super) scenario: &'static dyn AnyScenario,
+    pub(super) workload: String,
+    /// Other scenarios that read it too.
+    pub(super) also: Vec<&'static str>,
+}
+
+/// The workload that a user means, who names a path or the workload itself; `None` if it is neither.
+///
+/// # Errors
+///
+/// A scenario that was asked for and does not read it.
+pub(super) fn find(named: &str, common: &Common) -> Result<Option<Found>> {
+    let path = Path::new(named);
+    let asked = common.scenario.as_deref();
+    let spec = |name: &str| Spec { name: name.to_owned(), file: Some(path.to_owned()), params: BTreeMap::new() };
+    let mut all: Vec<(&'static dyn AnyScenario, String)> = match path.exists() {
+        true => {
+            let of = |scenario: &'static dyn AnyScenario| Some((scenario, spec(scenario.recognise(path)?).to_string()));
+            common.registry.iter().filter_map(of).collect()
+        }
+        false => {
+            let Ok(spec) = named.parse::<Spec>() else { return Ok(None) };
+            let has = |scenario: &&dyn AnyScenario| scenario.workloads().iter().any(|w| w.name == spec.name);
+            common.registry.iter().filter(has).map(|scenario| (scenario, named.to_owned())).collect()
+        }
+    };
+    if let Some(asked) = asked {
+        let names: Vec<&str> = all.iter().map(|(scenario, _)| scenario.info().name).collect();
+        if !all.is_empty() && !names.contains(&asked) {
+            bail!("{}: is read by the scenario {}, not by `{asked}`", one_line(named), names.join(" and "));
+        }
+        all.retain(|(scenario, _)| scenario.info().name == asked);
+    }
+    let mut all = all.into_iter();
+    let Some((scenario, workload)) = all.next() else { return Ok(None) };
+    Ok(Some(Found { scenario, workload, also: all.map(|(scenario, _)| scenario.info().name).collect() }))
+}
+
+/// Says what a history is: how much, when, of what shape, what it lacks and what is assumed.
+pub(super) fn describe(found: &Found, survey: &Survey, output: &mut Output) -> Result<()> {
+    let info = found.scenario.info();
+    output.text(format!("history, as a workload of `{}`: {}", info.name, one_line(&found.workload)))?;
+    if !found.also.is_empty() {
+        output.text(format!("`{}` can read it too: --scenario says which", found.also.join("` and `")))?;
+    }
+    output.text("")?;
+    let mut table = Table::new(&["", ""]).with_words(2);
+    table.row(["jobs".to_owned(), format!("{} in {}", survey.jobs, duration(survey.span_ms))]);
+    table.row(["cluster".to_owned(), count(survey.lanes as usize, info.lane)]);
+    if let Some(mean) = survey.mean_load() {
+        let most = survey.load.iter().copied().fold(0.0, f64::max);
+        let percent = |x: f64| format!("{:.0} %", 100.0 * x);
+        let words = format!("{} in the mean, {} where most work arrives", percent(mean), percent(most));
+        table.row(["load".to_owned(), words]);
+        table.row([String::new(), bars(&survey.load)]);
+    }
+    for (what, words) in &survey.shapes {
+        table.row([(*what).to_owned(), words.clone()]);
+    }
+    output.text(table)?;
+    if !survey.notes.is_empty() {
+        output.text("\nwhat it lacks, and what is assumed:")?;
+        survey.notes.iter().try_for_each(|note| output.text(format!("  * {}", one_line(note))))?;
+    }
+    Ok(())
+}
+
+/// Says how far the simulator's times are from recorded ones.
+pub(super) fn describe_replay(replay: Option<&ReplayError>, output: &mut Output) -> Result<()> {
+    let Some(found) = replay else {
+        return output.text(
+            "\nreplay: no schedule is recorded, so that the simulator cannot be checked against it: what schedulers save is so in \
+             simulation only",
+        );
+    };
+    output.text(format!("\n{}", replay_sentence(found)))?;
+    output.text(format!(
+        "  mean completion time {} as recorded, {} in the simulator ({:+.0} %); {} jobs",
+        duration(found.recorded_ms),
+        duration(found.simulated_ms),
+        100.0 * found.of_mean(),
+        found.jobs
+    ))
+}
+
+/// What a replay comes to, as a sentence.
+pub(super) fn replay_sentence(found: &ReplayError) -> String {
+    format!(
+        "replay: in the recorded order, the simulator's completion times are within {:.0} % of the recorded ones for half of the jobs and \
+         within {:.0} % for nine in ten",
+        100.0 * found.median,
+        100.0 * found.p90
+    )
+}
+
+/// A chart in one line: a bar for each number, the largest of which is full.
+fn bars(numbers: &[f64]) -> String {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = numbers.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    // What is there at all is seen.
+    let bar = |&x: &f64| BARS[if x > 0.0 { (8.0 * x / most).ceil().clamp(1.0, 8.0) as usize } else { 0 }];
+    numbers.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_grow_with_numbers_and_nothing_is_blank() {
+        assert_eq!(bars(&[0.0, 0.01, 1.0, 2.0]), " ▁▄█");
+        assert_eq!(bars(&[0.0, 0.0]), "  ");
+    }
+}
