@@ -73,6 +73,7 @@ mod front_door;
 mod golden_traces;
 #[cfg(feature = "toolkit")]
 mod itself;
+mod job_logs;
 #[cfg(feature = "toolkit")]
 #[path = "../support/json_schema.rs"]
 mod json_schema;

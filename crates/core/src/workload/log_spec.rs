@@ -48,6 +48,21 @@ impl LogSpec {
         Ok(Self { path, format, queue, cut: Cut::of_log(args)?, is_flat, is_whole })
     }
 
+    /// Whether what stands in a file is a log of the format that workloads of this name read; tables are not told apart.
+    #[must_use]
+    pub fn reads(name: &str, path: &Path) -> bool {
+        let found = path.is_file().then(|| jobs::recognise_file(path).ok().flatten()).flatten();
+        let format = match found {
+            Some(Format::Philly) => "philly",
+            Some(Format::Helios) => "helios",
+            Some(Format::Swf) => "swf",
+            Some(Format::Sacct) => "sacct",
+            Some(Format::Chronus) => "chronus",
+            _ => return false,
+        };
+        format == name
+    }
+
     /// The file.
     #[must_use]
     pub fn path(&self) -> &Path {

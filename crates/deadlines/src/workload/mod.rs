@@ -30,7 +30,7 @@ pub use philly::History;
 use crate::{Cluster, Deadlines, Law};
 use sched_distill_core::{
     simulation::{Workload, WorkloadDef},
-    workload::Ran,
+    workload::{LogSpec, Ran},
 };
 
 /// Jobs with deadlines, and their cluster.
@@ -58,27 +58,32 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = &[
         logged!("philly:FILE"),
         "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 4 nodes of 32), with deadlines by the rule of the generator",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("philly", path)),
     WorkloadDef::new(
         logged!("helios:FILE"),
         "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("helios", path)),
     WorkloadDef::new(
         logged!("swf:FILE"),
         "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("swf", path)),
     WorkloadDef::new(
         logged!("sacct:FILE"),
         "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("sacct", path)),
     WorkloadDef::new(
         logged!("chronus:FILE[,node-gpus=4]"),
         "jobs of Chronus with their deadlines, its `trace_job_*_SLO.csv` beside its `model_info.json`, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("chronus", path)),
     WorkloadDef::new(
         logged!(
             "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"

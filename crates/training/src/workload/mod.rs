@@ -27,7 +27,10 @@ pub use edge::{EDGE_CASES, EdgeCase};
 pub use trace::ArrivalTrace;
 
 use crate::{Training, cluster::TrainingCluster};
-use sched_distill_core::simulation::{Workload, WorkloadDef};
+use sched_distill_core::{
+    simulation::{Workload, WorkloadDef},
+    workload::LogSpec,
+};
 
 /// Training jobs, and their cluster.
 pub type TrainingWorkload = Workload<Training>;
@@ -54,27 +57,32 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Training>] = &[
         logged!("philly:FILE"),
         "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc, cut by time, with types and epochs by a stated rule (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("philly", path)),
     WorkloadDef::new(
         logged!("helios:FILE"),
         "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("helios", path)),
     WorkloadDef::new(
         logged!("swf:FILE"),
         "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("swf", path)),
     WorkloadDef::new(
         logged!("sacct:FILE"),
         "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("sacct", path)),
     WorkloadDef::new(
         logged!("chronus:FILE"),
         "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)",
         log::open,
-    ),
+    )
+    .that_reads(|path| LogSpec::reads("chronus", path)),
     WorkloadDef::new(
         logged!(
             "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
