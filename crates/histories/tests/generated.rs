@@ -3,7 +3,7 @@
 
 use sched_distill_histories::{
     dags,
-    jobs::{self, Format, JobLog},
+    jobs::{self, Columns, Format, JobLog, Times, Unit},
 };
 use serde_json::Value;
 use std::{error::Error, path::Path, process::Command};
@@ -58,6 +58,18 @@ fn logs_of_jobs_are_read_to_the_unit() -> Outcome {
             assert!(0 < most && most <= size, "{name}: {most} of {size}");
             assert!(said[name]["skipped"].as_u64() > Some(0), "{name} has rows that are no job");
         }
+        // A table whose columns are named says the same.
+        let name = |name: &str| Some(name.to_owned());
+        let columns = Columns {
+            start: name("start_time"),
+            end: name("end_time"),
+            gpus: name("gpu_num"),
+            queue: name("vc"),
+            ..Columns::new("submit_time", "duration", Times::Calendar, Unit::Seconds)
+        };
+        let path = dir.path().join("helios.csv");
+        let log = jobs::read(&path, &Format::Columns(Box::new(columns)), &mut |_, _| {})?;
+        assert_eq!(totals(&log, false), said["helios.csv"], "seed {seed}");
     }
     Ok(())
 }
