@@ -8,8 +8,8 @@ use std::{
 
 /// Crates below `crates`, and the ones of them that each stands on.
 const CRATES: [(&str, &[&str]); 18] = [
-    ("core", &[]),
     ("histories", &[]),
+    ("core", &["histories"]),
     ("dag", &["core", "histories"]),
     ("training", &["core"]),
     ("deadlines", &["core"]),

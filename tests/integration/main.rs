@@ -75,6 +75,7 @@ mod golden_traces;
 mod histories;
 #[cfg(feature = "toolkit")]
 mod itself;
+mod job_logs;
 #[cfg(feature = "toolkit")]
 #[path = "../support/json_schema.rs"]
 mod json_schema;

@@ -39,6 +39,7 @@ fn job(arrival_s: f64, gpus: f64, seconds: f64) -> PreemptionJob {
         bias: 1.0,
         data_gb: 0.0,
         checkpoint_gb: 0.0,
+        recorded: None,
     }
 }
 

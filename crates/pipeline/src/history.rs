@@ -5,6 +5,7 @@ use sched_distill_core::{
     rng::{EpisodeId, Split},
     simulation::{Simulated, Simulation, Workload, percentile},
     spec::Spec,
+    workload::WorkloadInfo,
 };
 use sched_distill_trace::recorder::{EpisodeRun, Episodes, rollouts};
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,11 @@ fn whole<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Workload<S>, Pip
     for key in ["split", "window", "stride", "gap"] {
         spec.params.remove(key);
     }
+    // Logs are cut where nothing is said.
+    let is_cut = |info: &WorkloadInfo| info.name == spec.name && info.usage.contains("[,split=");
+    if S::WORKLOADS.iter().any(|def| is_cut(&def.info)) {
+        spec.params.insert("split".to_owned(), "none".to_owned());
+    }
     scenario.workload(&spec.to_string())
 }
 
@@ -101,7 +107,10 @@ fn whole<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Workload<S>, Pip
 ///
 /// A workload that cannot be opened.
 pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Survey, PipelineError> {
-    let workload = scenario.workload(id)?;
+    // Who names no split means all of it, unless that is too much for an episode.
+    let is_whole = !id.parse::<Spec>()?.params.contains_key("split");
+    let all = if is_whole { whole(scenario, id).ok() } else { None };
+    let workload = all.map_or_else(|| scenario.workload(id), Ok)?;
     let id = EpisodeId::new(0, Split::Train, 0);
     let jobs = workload.jobs(id);
     let shapes = S::shapes(&jobs).into_iter().map(|(what, words)| (what.to_owned(), words)).collect();

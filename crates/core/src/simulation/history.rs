@@ -97,24 +97,10 @@ impl<J: Dated> History<J> {
         Ok(Self { jobs, windows, rate: cut.rate(), work })
     }
 
-    /// As a workload; `files` define it.
+    /// The jobs of an episode: with a window, first what is left of jobs that were there when it began, which arrive at once.
     #[must_use]
-    pub fn on<S: Simulated<Job = J>>(self, cluster: S::Cluster, files: Vec<PathBuf>) -> Workload<S>
-    where
-        J: std::fmt::Debug + Send + Sync + 'static,
-    {
-        let cut = self.windows.as_ref().map(Windows::to_string);
-        Workload::new(cluster, self, files).with_notes(cut)
-    }
-}
-
-impl<S: Simulated> Source<S> for History<S::Job>
-where
-    S::Job: Dated,
-{
-    /// With a window, first what is left of jobs that were there when it began, which arrive at once.
-    fn jobs(&self, _: &S::Cluster, id: EpisodeId) -> Vec<S::Job> {
-        let at = |job: &S::Job, from_ms: f64| {
+    pub fn episode(&self, id: EpisodeId) -> Vec<J> {
+        let at = |job: &J, from_ms: f64| {
             let arrival_ms = (job.arrival_ms() - from_ms) / self.rate;
             job.clone().arriving(arrival_ms)
         };
@@ -125,12 +111,62 @@ where
         left.chain(self.jobs[window.jobs.clone()].iter().map(|job| at(job, window.from_ms))).collect()
     }
 
+    /// What an episode with the most events comes to.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// How many different episodes a split has, where they are few and intervals are made of them.
+    #[must_use]
+    pub fn most_episodes(&self, split: Split) -> Option<u32> {
+        self.windows.as_ref()?.most_episodes(split)
+    }
+
+    /// Jobs that may be known beforehand: those of the windows of training, in order of arrival; all if it is not cut.
+    #[must_use]
+    pub fn known(&self) -> Vec<&J> {
+        match &self.windows {
+            None => self.jobs.iter().collect(),
+            Some(windows) => {
+                let mut is_known = vec![false; self.jobs.len()];
+                windows.of_split(Split::Train).iter().for_each(|window| is_known[window.jobs.clone()].fill(true));
+                self.jobs.iter().zip(is_known).filter_map(|(job, is_known)| is_known.then_some(job)).collect()
+            }
+        }
+    }
+
+    /// How it is cut, if it is.
+    #[must_use]
+    pub fn cut(&self) -> Option<String> {
+        self.windows.as_ref().map(Windows::to_string)
+    }
+
+    /// As a workload; `files` define it.
+    #[must_use]
+    pub fn on<S: Simulated<Job = J>>(self, cluster: S::Cluster, files: Vec<PathBuf>) -> Workload<S>
+    where
+        J: std::fmt::Debug + Send + Sync + 'static,
+    {
+        let cut = self.cut();
+        Workload::new(cluster, self, files).with_notes(cut)
+    }
+}
+
+impl<S: Simulated> Source<S> for History<S::Job>
+where
+    S::Job: Dated,
+{
+    fn jobs(&self, _: &S::Cluster, id: EpisodeId) -> Vec<S::Job> {
+        self.episode(id)
+    }
+
     fn work(&self, _: &S::Cluster) -> Work {
         self.work
     }
 
     fn most_episodes(&self, split: Split) -> Option<u32> {
-        self.windows.as_ref()?.most_episodes(split)
+        self.most_episodes(split)
     }
 
     fn period(&self, split: Split) -> Option<(f64, usize)> {

@@ -41,8 +41,30 @@ const MOST_WINDOWS: f64 = 1e5;
 
 /// Lengths of windows that are chosen where none is named, s.
 const LENGTHS_S: [f64; 24] = [
-    1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10800.0, 21600.0, 43200.0,
-    86400.0, 172_800.0, 259_200.0, 604_800.0, 1_209_600.0, 2_592_000.0, 7_776_000.0,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    15.0,
+    30.0,
+    60.0,
+    120.0,
+    300.0,
+    600.0,
+    900.0,
+    1800.0,
+    3600.0,
+    7200.0,
+    10800.0,
+    21600.0,
+    43200.0,
+    86400.0,
+    172_800.0,
+    259_200.0,
+    604_800.0,
+    1_209_600.0,
+    2_592_000.0,
+    7_776_000.0,
 ];
 
 /// A job of a history, as far as cutting goes: when it was submitted, and when it had ended, if that is known, ms.
@@ -58,7 +80,22 @@ impl Cut {
     ///
     /// A value that is not allowed, or a length without a split.
     pub fn from_args(args: &mut Args<'_>) -> Result<Self, SpecError> {
-        let rounds = match args.word("split", &["none", "time", "interleaved"])? {
+        Self::read(args, &["none", "time", "interleaved"])
+    }
+
+    /// As [`Cut::from_args`], but cut by time where nothing is said: logs are long, and episodes that draw from all of one would test a
+    /// student on the jobs that it was fitted on.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Cut::from_args`].
+    pub fn of_log(args: &mut Args<'_>) -> Result<Self, SpecError> {
+        Self::read(args, &["time", "interleaved", "none"])
+    }
+
+    /// The first way is the default.
+    fn read(args: &mut Args<'_>, ways: &[&'static str]) -> Result<Self, SpecError> {
+        let rounds = match args.word("split", ways)? {
             "time" => Some(1),
             "interleaved" => Some(ROUNDS),
             _ => None,
@@ -127,7 +164,7 @@ impl Cut {
             None => Ok(Some(windows)),
             Some(split) => Err(format!(
                 "is too short to be cut by time like that: {} jobs in {} give {} windows of {} for {}, and at least {LEAST_WINDOWS} are \
-                 needed (a shorter `window`, or no `split`: every episode then has all jobs)",
+                 needed (a shorter `window`, or `split=none`: every episode then has all jobs)",
                 spans.len(),
                 duration(span_ms),
                 windows.count(split),
@@ -151,7 +188,7 @@ fn usual_window(count: f64, span_ms: f64, jobs: u32) -> Result<f64, String> {
         let needed = (LEAST_JOBS * USUAL_WINDOWS / least_share).ceil();
         return Err(format!(
             "is too short to be cut by time: it has {count} jobs in {}, and windows of at least {LEAST_JOBS} jobs take {needed} \
-             (`window` names another length; without `split` every episode has all jobs)",
+             (`window` names another length; with `split=none` every episode has all jobs)",
             duration(span_ms)
         ));
     }
@@ -239,6 +276,12 @@ impl Windows {
         &all[id.episode as usize * spread(all.len()) % all.len()]
     }
 
+    /// Those of a split, in order of time.
+    #[must_use]
+    pub fn of_split(&self, split: Split) -> &[Window] {
+        &self.by_split[split as usize]
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Window> {
         self.by_split.iter().flatten()
@@ -285,7 +328,10 @@ fn per_window(jobs: f64) -> String {
 #[must_use]
 pub fn duration(ms: f64) -> String {
     const UNITS: [(&str, f64); 4] = [("d", 86.4e6), ("h", 3.6e6), ("min", 6e4), ("s", 1e3)];
-    let (unit, of) = UNITS.into_iter().find(|&(_, of)| ms >= 2.0 * of || (ms / of).fract() == 0.0 && ms >= of).unwrap_or(("ms", 1.0));
+    let (unit, of) = UNITS
+        .into_iter()
+        .find(|&(_, of)| ms >= 2.0 * of || (ms / of).fract() == 0.0 && ms >= of)
+        .unwrap_or(("ms", 1.0));
     let number = ms / of;
     let decimals = usize::from(number < 100.0 && (number - number.round()).abs() >= 0.05);
     format!("{number:.decimals$} {unit}")
@@ -311,9 +357,12 @@ mod tests {
 
     #[test]
     fn no_job_is_in_two_periods_whatever_the_cut() {
-        for params in
-            [",split=time", ",split=interleaved", ",split=time,window=1h,stride=10m,gap=0s", ",split=interleaved,gap=7m,window=20m"]
-        {
+        for params in [
+            ",split=time",
+            ",split=interleaved",
+            ",split=time,window=1h,stride=10m,gap=0s",
+            ",split=interleaved,gap=7m,window=20m",
+        ] {
             let windows = cut(params).unwrap().windows(&steady(3000), 50).unwrap().unwrap();
             let mut used: BTreeMap<usize, Split> = BTreeMap::new();
             for split in Split::ALL {
@@ -346,7 +395,10 @@ mod tests {
         let test = &windows.by_split[Split::Test as usize];
         assert!(test.windows(2).all(|pair| pair[0].jobs.end <= pair[1].jobs.start));
         let said = windows.to_string();
-        assert!(said.starts_with("windows of 1 h every 10 min (of test and final: no two overlap), a gap of 30 min"), "{said}");
+        assert!(
+            said.starts_with("windows of 1 h every 10 min (of test and final: no two overlap), a gap of 30 min"),
+            "{said}"
+        );
         assert!(said.ends_with("14 with 60 jobs for final"), "{said}");
     }
 
@@ -355,7 +407,7 @@ mod tests {
         let refused = |params: &str, jobs| cut(params).unwrap().windows(&steady(jobs), 50).unwrap_err();
         assert!(refused(",split=time", 25).contains("has 25 jobs in 24 min, and windows of at least 5 jobs take 267"));
         let problem = refused(",split=time,window=1h", 300);
-        assert!(problem.contains("300 jobs in 5.0 h give 2 windows of 1 h for train"), "{problem}");
+        assert!(problem.contains("300 jobs in 5 h give 2 windows of 1 h for train"), "{problem}");
         assert_eq!(cut("").unwrap().windows(&steady(5), 50), Ok(None));
         for (params, says) in [
             (",window=1h", "window must be given with split=time"),
@@ -371,6 +423,6 @@ mod tests {
     #[test]
     fn times_are_written_in_units_that_fit() {
         let said = [500.0, 9e4, 1.2e5, 3.6e6, 5.4e6, 1.73e8, 1.2e9].map(duration);
-        assert_eq!(said, ["500 ms", "90 s", "2 min", "1 h", "90 min", "2.0 d", "13.9 d"].map(str::to_owned));
+        assert_eq!(said, ["500 ms", "90 s", "2 min", "1 h", "90 min", "2 d", "13.9 d"].map(str::to_owned));
     }
 }

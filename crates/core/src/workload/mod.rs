@@ -6,6 +6,10 @@ mod error;
 #[cfg(feature = "simulate")]
 mod json;
 #[cfg(feature = "simulate")]
+mod log;
+#[cfg(feature = "simulate")]
+mod log_spec;
+#[cfg(feature = "simulate")]
 mod reading;
 #[cfg(feature = "simulate")]
 mod recorded;
@@ -21,6 +25,10 @@ pub use cut::{Cut, Span, Window, Windows, duration};
 pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
 pub use json::{read_jobs, read_json};
+#[cfg(feature = "simulate")]
+pub use log::{Devices, Log, LoggedJob, Ran};
+#[cfg(feature = "simulate")]
+pub use log_spec::LogSpec;
 #[cfg(feature = "simulate")]
 pub use reading::{note_reading, reading};
 #[cfg(feature = "simulate")]

@@ -127,6 +127,7 @@ impl Source<Deadlines> for Generator {
                 largest: models::LARGEST,
                 law: drawn.law,
                 bias: drawn.bias,
+                recorded: None,
             }
         };
         let mut jobs: Vec<DeadlineJob> = times.into_iter().map(&mut job).collect();

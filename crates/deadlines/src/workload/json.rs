@@ -147,6 +147,7 @@ fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJo
         largest: raw.largest,
         law: raw.law,
         bias: raw.bias,
+        recorded: None,
     };
     let real = crate::state::NewJob { deadline_ms: raw.deadline_ms, iterations: raw.iterations, ..job.declared() };
     for said in [job.declared(), real] {

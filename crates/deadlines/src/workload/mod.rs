@@ -13,8 +13,10 @@
 mod arrivals;
 mod battery;
 mod builtin;
+mod chronus;
 mod edge;
 mod json;
+mod log;
 mod models;
 mod philly;
 
@@ -26,10 +28,24 @@ pub use models::{MODELS, ModelFacts};
 pub use philly::History;
 
 use crate::{Cluster, Deadlines, Law};
-use sched_distill_core::simulation::{Workload, WorkloadDef};
+use sched_distill_core::{
+    simulation::{Workload, WorkloadDef},
+    workload::{LogSpec, Ran},
+};
 
 /// Jobs with deadlines, and their cluster.
 pub type DeadlineWorkload = Workload<Deadlines>;
+
+/// The usage of a log, which begins with its file.
+macro_rules! logged {
+    ($file:literal) => {
+        concat!(
+            $file,
+            "[,vc=NAME][,size=N][,nodes=N][,node-cores=N][,jobs=60][,split=time|interleaved|none][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
+            "[,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]"
+        )
+    };
+}
 
 /// All workloads of jobs with deadlines there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = &[
@@ -39,9 +55,41 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = &[
         builtin::open,
     ),
     WorkloadDef::new(
-        "philly:FILE.csv[,vc=NAME][,nodes=4][,node-cores=32][,jobs=60][,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]",
-        "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with deadlines by the rule of the generator",
-        philly::open,
+        logged!("philly:FILE"),
+        "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 4 nodes of 32), with deadlines by the rule of the generator",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("philly", path)),
+    WorkloadDef::new(
+        logged!("helios:FILE"),
+        "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("helios", path)),
+    WorkloadDef::new(
+        logged!("swf:FILE"),
+        "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("swf", path)),
+    WorkloadDef::new(
+        logged!("sacct:FILE"),
+        "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("sacct", path)),
+    WorkloadDef::new(
+        logged!("chronus:FILE[,node-gpus=4]"),
+        "jobs of Chronus with their deadlines, its `trace_job_*_SLO.csv` beside its `model_info.json`, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("chronus", path)),
+    WorkloadDef::new(
+        logged!(
+            "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
+        ),
+        "jobs of any table whose columns are named, cut by time (docs/histories.md)",
+        log::open,
     ),
     WorkloadDef::new(
         "json:FILE",
@@ -75,6 +123,8 @@ pub struct DeadlineJob {
     pub law: Law,
     /// What measured times are multiplied by, besides their noise.
     pub bias: f64,
+    /// When it ran where it was recorded, if it was.
+    pub recorded: Option<Ran>,
 }
 
 /// Memory per job, bytes, as measured.

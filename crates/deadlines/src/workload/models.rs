@@ -40,7 +40,7 @@ pub const MODELS: [ModelFacts; 8] = [
 ];
 
 /// Earlier jobs of each model in the database, and sizes at which each was measured.
-const EARLIER_JOBS: usize = 12;
+pub(super) const EARLIER_JOBS: usize = 12;
 const SIZES: usize = 3;
 
 /// Most cores that a job can use.
@@ -53,17 +53,22 @@ pub(super) fn known(spread: f64, noise: f64) -> Vec<Model> {
     let mut one = |facts: &ModelFacts| {
         let mut job = || -> Vec<Measurement> {
             let law = facts.law.times((spread * stream.normal()).exp());
-            let mut measured = || {
-                let cores = 1 + stream.below(LARGEST as usize) as u32;
-                (cores, law.time_ms(cores) * (noise * stream.normal()).exp())
-            };
-            (0..SIZES).map(|_| measured()).collect()
+            measured(&law, noise, &mut stream)
         };
         let jobs: Vec<_> = (0..EARLIER_JOBS).map(|_| job()).collect();
         let earlier = Estimate::from_jobs(&jobs, noise);
         Model { name: facts.name.into(), earlier, cores_used: vec![facts.threads; EARLIER_JOBS] }
     };
     MODELS.iter().map(&mut one).collect()
+}
+
+/// An earlier job as the database has it: measured on some sizes with an error of `noise`.
+pub(super) fn measured(law: &Law, noise: f64, stream: &mut Stream) -> Vec<Measurement> {
+    let mut one = || {
+        let cores = 1 + stream.below(LARGEST as usize) as u32;
+        (cores, law.time_ms(cores) * (noise * stream.normal()).exp())
+    };
+    (0..SIZES).map(|_| one()).collect()
 }
 
 #[cfg(test)]

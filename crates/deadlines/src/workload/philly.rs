@@ -1,9 +1,9 @@
-//! Jobs of a recorded cluster: when they were submitted, how long they ran, on how many devices. What a record lacks is drawn, by
+//! Jobs of a recorded cluster, those of an episode drawn: when they were submitted, how long they ran, on how many devices. What a record lacks is drawn, by
 //! rules that `docs/deadlines.md` states.
 
 use super::{
     DeadlineJob, DeadlineWorkload, MODELS,
-    builtin::{self, Errors},
+    builtin::{self, Drawn, Errors},
     models,
 };
 use crate::{Cluster, Deadlines};
@@ -32,31 +32,40 @@ impl Source<Deadlines> for History {
     /// Those of consecutive rows from one on that the seed draws.
     fn jobs(&self, _: &Arc<Cluster>, id: EpisodeId) -> Vec<DeadlineJob> {
         let job = |(arrival_ms, job): (f64, &RecordedJob)| {
-            // What a record lacks belongs to it: two episodes with the same row agree.
-            let mut stream = Stream::new(hash(&[job.row]), "recorded job");
-            let drawn = self.errors.draw(&mut stream);
-            let threads = job.devices;
-            let iterations = (job.duration_ms / drawn.law.time_ms(threads)).round().max(1.0);
-            let deadline_ms = arrival_ms + drawn.tight * iterations * drawn.law.time_ms(threads);
-            DeadlineJob {
-                model: drawn.model,
-                arrival_ms,
-                deadline_ms,
-                declared_deadline_ms: deadline_ms,
-                iterations,
-                declared_iterations: iterations * drawn.inflated,
-                requested: threads,
-                threads,
-                largest: models::LARGEST.max(threads),
-                law: drawn.law,
-                bias: drawn.bias,
-            }
+            recorded_job(&self.errors.drawn(job.row), arrival_ms, job.devices, job.duration_ms)
         };
         self.jobs.episode(id.seed).map(job).collect()
     }
 }
 
-/// Opens `philly:FILE`.
+impl Errors {
+    /// What is drawn of a row. What a record lacks belongs to it: two episodes with the same row agree.
+    pub(super) fn drawn(&self, row: u64) -> Drawn {
+        self.draw(&mut Stream::new(hash(&[row]), "recorded job"))
+    }
+}
+
+/// A job that ran for so long on so many devices, ms.
+pub(super) fn recorded_job(drawn: &Drawn, arrival_ms: f64, threads: u32, duration_ms: f64) -> DeadlineJob {
+    let iterations = (duration_ms / drawn.law.time_ms(threads)).round().max(1.0);
+    let deadline_ms = arrival_ms + drawn.tight * iterations * drawn.law.time_ms(threads);
+    DeadlineJob {
+        model: drawn.model,
+        arrival_ms,
+        deadline_ms,
+        declared_deadline_ms: deadline_ms,
+        iterations,
+        declared_iterations: iterations * drawn.inflated,
+        requested: threads,
+        threads,
+        largest: models::LARGEST.max(threads),
+        law: drawn.law,
+        bias: drawn.bias,
+        recorded: None,
+    }
+}
+
+/// Opens `philly:FILE` with a table that is not cut by time.
 pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let path = spec.require_file(RECORDED_COLUMNS)?.to_owned();
     let mut args = spec.args();

@@ -1,6 +1,6 @@
 //! Training jobs with deadlines, as the artifact of Chronus (SoCC'21) has them.
 //!
-//! `trace_job_*_SLO.csv`: a line per job with its GPUs, when it is submitted, how long it runs, and how long after its submission it has to
+//! `trace_job_*_SLO.csv`: a line per job with its GPUs, its model and iterations, when it is submitted, how long it runs, and how long after its submission it has to
 //! be ready (`expect_time_list`), all in minutes. Jobs that ask for 0 GPUs are left out.
 
 use super::{
@@ -22,6 +22,8 @@ pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<JobLog, H
         id: name("job_id"),
         user: name("user"),
         gpus: name("num_gpu"),
+        model: name("model_name"),
+        iterations: name("iterations"),
         deadline: Some(Deadline::After("expect_time_list".to_owned())),
         ..Columns::new("submit_time", "duration", Times::Since(Unit::Minutes), Unit::Minutes)
     };

@@ -48,6 +48,10 @@ pub struct Columns {
     pub deadline: Option<Deadline>,
     /// How it ended.
     pub state: Option<String>,
+    /// What it trains.
+    pub model: Option<String>,
+    /// Iterations that it took.
+    pub iterations: Option<String>,
     /// What it is called; by default the number of its line.
     pub id: Option<String>,
     /// How points of time are written.
@@ -74,6 +78,8 @@ impl Columns {
             queue: None,
             deadline: None,
             state: None,
+            model: None,
+            iterations: None,
             id: None,
             times,
             unit,
@@ -108,6 +114,8 @@ struct Places {
     queue: Option<usize>,
     deadline: Option<(usize, bool)>,
     state: Option<usize>,
+    model: Option<usize>,
+    iterations: Option<usize>,
     id: Option<usize>,
 }
 
@@ -191,6 +199,8 @@ impl Table<'_> {
                 None => None,
             },
             state: of(&columns.state)?,
+            model: of(&columns.model)?,
+            iterations: of(&columns.iterations)?,
             id: of(&columns.id)?,
         })
     }
@@ -244,6 +254,8 @@ impl Table<'_> {
             queue: text(places.queue),
             state: State::of(text(places.state)),
             deadline_ms,
+            model: text(places.model),
+            iterations: count(places.iterations)?.map(u64::from),
             attempts: 1,
         })
     }

@@ -14,6 +14,8 @@ const MOST_JOBS: usize = 50_000_000;
 /// Times are ms since the first submission of the [log](JobLog::origin_ms).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlatJob {
+    /// Its place among the rows of the log, those that were left out included, from 0.
+    pub row: u64,
     /// What it is called in the log.
     pub id: Box<str>,
     /// When it was submitted.
@@ -38,6 +40,10 @@ pub struct FlatJob {
     pub state: State,
     /// When it should have ended; never before it was submitted.
     pub deadline_ms: Option<i64>,
+    /// What it trains, if the log says.
+    pub model: Option<Arc<str>>,
+    /// Iterations that it took, if the log says.
+    pub iterations: Option<u64>,
     /// How often it was started, as far as the log tells; at least 1.
     pub attempts: u32,
 }
@@ -161,7 +167,6 @@ impl JobLog {
             };
             notes.push(format!("the size of the cluster is not in the log; {used}"));
         }
-        notes.extend(missing(lacking(|job| job.deadline_ms.is_none()), "a deadline", "no deadline can be missed"));
         notes.extend(self.cautions.iter().map(|&caution| caution.to_owned()));
         notes.extend(self.skipped.iter().map(Skipped::to_string));
         notes
@@ -183,6 +188,8 @@ pub(super) struct Row<'a> {
     pub(super) queue: &'a str,
     pub(super) state: State,
     pub(super) deadline_ms: Option<i64>,
+    pub(super) model: &'a str,
+    pub(super) iterations: Option<u64>,
     pub(super) attempts: u32,
 }
 
@@ -192,16 +199,19 @@ pub(super) struct Builder {
     pub(super) log: JobLog,
     names: HashSet<Arc<str>>,
     skips: Skips,
+    /// Rows so far.
+    rows: u64,
 }
 
 impl Builder {
     /// Leaves a row out.
     pub(super) fn skip(&mut self, reason: &str, at: u64) {
-        self.skips.skip(reason, at, "");
+        self.skip_shown(reason, at, "");
     }
 
     /// Leaves a row out for what stands in it.
     pub(super) fn skip_shown(&mut self, reason: &str, at: u64, text: &str) {
+        self.rows += 1;
         self.skips.skip(reason, at, text);
     }
 
@@ -230,8 +240,9 @@ impl Builder {
         if self.log.jobs.len() >= MOST_JOBS {
             return Err(HistoryError::TooMuch { path: path.to_owned(), most: MOST_JOBS, what: "jobs" });
         }
-        let (user, queue) = (self.name(row.user), self.name(row.queue));
+        let [user, queue, model] = [row.user, row.queue, row.model].map(|name| self.name(name));
         self.log.jobs.push(FlatJob {
+            row: self.rows,
             id: row.id.into(),
             submit_ms: row.submit_ms,
             start_ms: row.start_ms,
@@ -244,8 +255,11 @@ impl Builder {
             queue,
             state: row.state,
             deadline_ms: row.deadline_ms,
+            model,
+            iterations: row.iterations,
             attempts: row.attempts.max(1),
         });
+        self.rows += 1;
         Ok(())
     }
 

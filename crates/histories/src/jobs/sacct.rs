@@ -147,8 +147,8 @@ impl Places {
             user: text(self.user),
             queue: text(self.partition),
             state: State::of(text(self.state)),
-            deadline_ms: None,
             attempts: whole(text(self.restarts)).unwrap_or(0).saturating_add(1),
+            ..Row::default()
         })
     }
 }

@@ -114,6 +114,7 @@ impl Errors {
             bias,
             data_gb: (1e-3 * samples * facts.sample_mb).clamp(DATA_GB[0], DATA_GB[1]),
             checkpoint_gb: stream.uniform_in(CHECKPOINT_GB[0], CHECKPOINT_GB[1]),
+            recorded: None,
         }
     }
 }

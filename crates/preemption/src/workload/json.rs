@@ -91,6 +91,7 @@ fn read(raw: &RawJob, cluster: &Cluster, earliest_ms: f64) -> Result<PreemptionJ
         bias: raw.bias,
         data_gb: raw.data_gb,
         checkpoint_gb: raw.checkpoint_gb,
+        recorded: None,
     };
     let real = NewJob { epochs: raw.epochs, ..job.declared() };
     for said in [job.declared(), real] {

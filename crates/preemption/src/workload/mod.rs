@@ -14,6 +14,7 @@ mod battery;
 mod builtin;
 mod edge;
 mod json;
+mod log;
 mod models;
 mod philly;
 
@@ -24,10 +25,25 @@ pub use models::{MODELS, ModelFacts};
 pub use philly::Records;
 
 use crate::{Cluster, NewJob, Preemption};
-use sched_distill_core::simulation::{Workload, WorkloadDef};
+use sched_distill_core::{
+    simulation::{Workload, WorkloadDef},
+    workload::{LogSpec, Ran},
+};
 
 /// Jobs on GPUs, and their cluster.
 pub type PreemptionWorkload = Workload<Preemption>;
+
+/// The usage of a log, which begins with its file.
+macro_rules! logged {
+    ($file:literal) => {
+        concat!(
+            $file,
+            "[,vc=NAME][,size=N][,nodes=N][,node-gpus=8][,jobs=150][,split=time|interleaved|none][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
+            "[,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS]",
+            "[,repair=600][,prediction-error=0][,understated=0]"
+        )
+    };
+}
 
 /// All workloads of jobs on GPUs there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Preemption>] = &[
@@ -37,9 +53,41 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Preemption>] = &[
         builtin::open,
     ),
     WorkloadDef::new(
-        "philly:FILE.csv[,vc=NAME][,nodes=8][,node-gpus=8][,jobs=150][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0]",
-        "jobs of a recorded cluster (columns submit_s, duration_s, num_gpus, vc), with models, epochs and data by a stated rule",
-        philly::open,
+        logged!("philly:FILE"),
+        "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 8 nodes), with models, epochs and data by a stated rule",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("philly", path)),
+    WorkloadDef::new(
+        logged!("helios:FILE"),
+        "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("helios", path)),
+    WorkloadDef::new(
+        logged!("swf:FILE"),
+        "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("swf", path)),
+    WorkloadDef::new(
+        logged!("sacct:FILE"),
+        "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("sacct", path)),
+    WorkloadDef::new(
+        logged!("chronus:FILE"),
+        "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)",
+        log::open,
+    )
+    .that_reads(|path| LogSpec::reads("chronus", path)),
+    WorkloadDef::new(
+        logged!(
+            "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
+        ),
+        "jobs of any table whose columns are named, cut by time (docs/histories.md)",
+        log::open,
     ),
     WorkloadDef::new(
         "json:FILE",
@@ -75,6 +123,8 @@ pub struct PreemptionJob {
     pub data_gb: f64,
     /// Size of its checkpoint, GB.
     pub checkpoint_gb: f64,
+    /// When it ran where it was recorded, if it was.
+    pub recorded: Option<Ran>,
 }
 
 impl PreemptionJob {

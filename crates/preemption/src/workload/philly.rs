@@ -1,4 +1,4 @@
-//! Jobs of a recorded cluster: when they were submitted, how long they ran, on how many GPUs. What a record lacks is drawn, by rules
+//! Jobs of a recorded cluster, those of an episode drawn: when they were submitted, how long they ran, on how many GPUs. What a record lacks is drawn, by rules
 //! that `docs/preemption.md` states.
 
 use super::{
@@ -39,7 +39,7 @@ impl Source<Preemption> for Records {
     }
 }
 
-/// Opens `philly:FILE`.
+/// Opens `philly:FILE` with a table that is not cut by time.
 pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     let path = spec.require_file(RECORDED_COLUMNS)?.to_owned();
     let mut args = spec.args();

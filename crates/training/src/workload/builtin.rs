@@ -140,7 +140,8 @@ fn arrivals(args: &mut Args<'_>, slot_s: f64, files: &mut Vec<PathBuf>) -> Resul
     })
 }
 
-fn speed(
+/// Reads `speed` and `dips`.
+pub(super) fn speed(
     args: &mut Args<'_>,
     slot_s: f64,
     max: u32,
