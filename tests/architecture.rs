@@ -14,7 +14,7 @@ const CRATES: [(&str, &[&str]); 18] = [
     ("training", &["core"]),
     ("deadlines", &["core"]),
     ("preemption", &["core"]),
-    ("serving", &["core"]),
+    ("serving", &["core", "histories"]),
     ("trace", &["core"]),
     ("judge", &["core", "trace"]),
     ("learn", &["core", "judge", "trace"]),

@@ -165,6 +165,18 @@ pub(crate) fn files() -> Vec<(&'static str, &'static str, String)> {
             {"num_tasks": 2, "durations": [1, 2]}, {"num_tasks": 3, "durations": 4.5},
             {"num_tasks": 2, "rough_ms": 9, "durations": {"fresh": 3, "rest": [1, 1]}}]}]}"#,
         ),
+        (
+            "dag",
+            "alibaba:FILE",
+            "M1,4,j_1,1,Terminated,110,120,100,0.2\nR2_1,3,j_1,1,Terminated,120,150,50,0.2\nM1,1,j_2,1,Terminated,115,116,100,0.2\n",
+        ),
+        (
+            "dag",
+            "wfcommons:FILE,jobs=3",
+            r#"{"name": "w", "schemaVersion": "1.5", "workflow": {"specification": {"tasks": [{"id": "a", "children": ["b"]}, {"id": "b", "parents": ["a"]}]},
+            "execution": {"tasks": [{"id": "a", "runtimeInSeconds": 1.5, "coreCount": 4}, {"id": "b", "runtimeInSeconds": 20}]}}}"#,
+        ),
+        ("dag", "shapes:FILE,jobs=3", r#"{"jobs": [[[[1, 1.5], [4, 2]], [[0, 1]]], [[[2, 3]], []]]}"#),
         ("dag", "tpch:FILE,jobs=3", &tpch),
         ("dag", "tpch:FILE,jobs=3,edge=long-tail,durations=median", &tpch),
         ("dag", "tpch:FILE,jobs=3,edge=giant", &tpch),
@@ -242,6 +254,12 @@ pub(crate) fn files() -> Vec<(&'static str, &'static str, String)> {
             "serving",
             "azure:FILE,seconds=0.02,applications=2",
             "arrival_s,context_tokens,generated_tokens\n0,64,2\n1,300,0\n2.5,64,1\n3,900,5\n4,10,10\n900,10,10\n",
+        ),
+        (
+            "serving",
+            "mooncake:FILE,seconds=0.02,applications=2",
+            "{\"timestamp\": 0, \"input_length\": 64, \"output_length\": 2, \"hash_ids\": [1]}\n{\"timestamp\": 2500, \"input_length\": 300, \"output_length\": 0}\n\
+             {\"timestamp\": 4000, \"input_length\": 900, \"output_length\": 5}\n{\"timestamp\": 900000, \"input_length\": 10, \"output_length\": 10}\n",
         ),
     ];
     all.into_iter().map(|(scenario, spec, text)| (scenario, spec, text.to_owned())).collect()

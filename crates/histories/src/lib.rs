@@ -4,7 +4,7 @@
 //! stages, tasks and executors, and from these the DAGs that were scheduled and the schedule as it was recorded.
 //!
 //! [`jobs`] reads logs of jobs without inner structure: those of Slurm, the Standard Workload Format, published traces and tables whose columns
-//! are named. [`dags`] reads published traces of jobs that are DAGs.
+//! are named. [`dags`] reads published traces of jobs that are DAGs, [`requests`] those of requests to language models.
 //!
 //! ```no_run
 //! use sched_distill_histories::spark;
@@ -22,6 +22,7 @@ mod error;
 mod input;
 pub mod jobs;
 mod lines;
+pub mod requests;
 mod skips;
 pub mod spark;
 

@@ -53,10 +53,15 @@ impl Skips {
 
     /// There is nothing else in a file: `rows` says what could be there, `advice` what to do.
     pub(crate) fn nothing(&self, path: &Path, cut: Option<&str>, rows: &str, advice: &str) -> HistoryError {
+        self.none(path, cut, "job", rows, advice)
+    }
+
+    /// The same of a file whose rows are to be something else than jobs.
+    pub(crate) fn none(&self, path: &Path, cut: Option<&str>, what: &str, rows: &str, advice: &str) -> HistoryError {
         let cut = cut.map_or(String::new(), |cut| format!(" ({cut})"));
         let n: u64 = self.skipped.iter().map(|skipped| skipped.count).sum();
         let (place, found) = match &self.first {
-            Some((at, problem)) => (format!("row {at}"), format!("none of {n} rows is a job; here {problem}{cut}")),
+            Some((at, problem)) => (format!("row {at}"), format!("none of {n} rows is a {what}; here {problem}{cut}")),
             None => ("to its end".to_owned(), format!("there is no row{cut}")),
         };
         let (path, allowed, advice) = (path.to_owned(), format!("a row is {rows}"), advice.to_owned());

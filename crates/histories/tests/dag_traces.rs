@@ -167,6 +167,52 @@ fn workflows_become_dags() -> Outcome {
     Ok(())
 }
 
+/// Counts: `python3 -c 'import gzip,json; j=json.load(gzip.open("dags.json.gz"))["jobs"]; print(len(j), sum(len(x[0]) for x in j),
+/// sum(len(x[1]) for x in j), sum(s[0] for x in j for s in x[0]))'` prints `28957 107035 83395 11685050`.
+#[test]
+#[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
+fn published_shapes_are_read() -> Outcome {
+    let path = shared("alibaba/dags.json.gz");
+    assert_eq!(dags::recognise_file(&path)?, Some(Format::Shapes));
+    let log = dags::read(&path, Format::Shapes, &mut |_, _| {})?;
+    let stages = || log.dags.iter().flat_map(|dag| &dag.stages);
+    let edges: usize = log.dags.iter().map(|dag| dag.edges.len()).sum();
+    assert_eq!((log.dags.len(), stages().count(), edges), (28_957, 107_035, 83_395));
+    assert_eq!(stages().map(|stage| u64::from(stage.num_tasks)).sum::<u64>(), 11_685_050);
+    assert_eq!(log.notes(), Vec::<String>::new());
+    Ok(())
+}
+
+const SHAPES: &str = r#"{"columns": ["stages", "edges"], "jobs": [
+ [[[3, 1.5], [1, 0], [2, 7]], [[2, 0], [0, 1], [2, 0]]],
+ [[], []],
+ [[[0, 1]], []],
+ [[[1, -1]], []],
+ [[[1, 1]], [[0, 1]]],
+ [[[1, 1], [1, 1]], [[0, 1], [1, 0]]]]}"#;
+
+#[test]
+fn shapes_become_dags() -> Outcome {
+    assert_eq!(dags::recognise(SHAPES.as_bytes(), ""), Some(Format::Shapes));
+    let log = read(SHAPES, Format::Shapes)?;
+    let [dag] = &log.dags[..] else { panic!("one DAG") };
+    let stages: Vec<_> = dag.stages.iter().map(|stage| (&*stage.name, stage.num_tasks, stage.duration_ms)).collect();
+    assert_eq!(stages, [("2", 2, Some(7000)), ("0", 3, Some(1500)), ("1", 1, Some(0))]);
+    assert_eq!((&*dag.id, &*dag.edges, dag.start_ms), ("dag-1", &[[0, 1], [1, 2]][..], None));
+    let skipped: Vec<_> = log.skipped.iter().map(|skipped| (&*skipped.reason, skipped.first)).collect();
+    assert_eq!(
+        skipped,
+        [
+            ("it has no stage", 2),
+            ("a stage has no instance, or too many", 3),
+            ("a stage takes a time that is not in 0..=1e12 s", 4),
+            ("an edge names a stage that is not there", 5),
+            ("its stages wait for each other in a circle", 6),
+        ]
+    );
+    Ok(())
+}
+
 #[test]
 fn files_of_another_form_are_refused() -> Outcome {
     let old = "1,2,j,t,5,Terminated,100,0.5\n";
@@ -178,6 +224,8 @@ fn files_of_another_form_are_refused() -> Outcome {
         ("", Format::AlibabaTasks, "to its end: there is no row; a row is a task"),
         (WORKFLOW, Format::AlibabaTasks, "is a job; here"),
         (TASKS, Format::WfCommons, "line 1: expected value at line 1 column 1; a workflow has"),
+        ("{\"jobs\": [[[[1, 1]]]]}", Format::Shapes, "line 1, column 20: invalid length 1"),
+        ("{\"jobs\": [[[], []]]}", Format::Shapes, "row 1: none of 1 rows is a DAG; here it has no stage; a row is [stages, edges]"),
         ("{}", Format::WfCommons, "the object: there is no `workflow`"),
         (
             r#"{"schemaVersion":"1.4","workflow":{"tasks":[]}}"#,

@@ -9,7 +9,7 @@ use crate::{
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef},
+    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef, WriteJobs},
 };
 
 impl Simulated for Serving {
@@ -21,6 +21,12 @@ impl Simulated for Serving {
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
+
+    const WRITE_JOBS: Option<WriteJobs<Self>> = Some(workload::write);
+
+    fn shapes(tasks: &[ServingTask]) -> Vec<(&'static str, String)> {
+        workload::shapes(tasks)
+    }
 
     fn start(workload: &ServingWorkload, tasks: Vec<ServingTask>, _: u64) -> Simulator {
         let Service { server, horizon_ms, tail_ms, .. } = workload.cluster();

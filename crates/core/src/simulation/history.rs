@@ -97,6 +97,12 @@ impl<J: Dated> History<J> {
         Ok(Self { jobs, windows, rate: cut.rate(), work })
     }
 
+    /// How long an episode lasts where jobs arrive at this history's rate, ms; `None` if it has all jobs.
+    #[must_use]
+    pub fn window_ms(&self) -> Option<f64> {
+        Some(self.windows.as_ref()?.length_ms() / self.rate)
+    }
+
     /// The jobs of an episode: with a window, first what is left of jobs that were there when it began, which arrive at once.
     #[must_use]
     pub fn episode(&self, id: EpisodeId) -> Vec<J> {

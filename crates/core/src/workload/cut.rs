@@ -123,6 +123,18 @@ impl Cut {
         self.rate
     }
 
+    /// The same at another rate: how many times as fast as recorded jobs arrive.
+    #[must_use]
+    pub fn at_rate(self, rate: f64) -> Self {
+        Self { rate, ..self }
+    }
+
+    /// Whether all jobs are in every episode.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.rounds.is_none()
+    }
+
     /// The windows of a history whose jobs, in order of submission, have these spans; `None` without a split. Where the spec names no
     /// length, windows have about `jobs` jobs, or fewer where that leaves too few of them.
     ///
@@ -247,6 +259,12 @@ pub struct Window {
 }
 
 impl Windows {
+    /// How long each lasts where it was recorded, ms.
+    #[must_use]
+    pub fn length_ms(&self) -> f64 {
+        self.window_ms
+    }
+
     /// How many there are for a split.
     #[must_use]
     pub fn count(&self, split: Split) -> usize {

@@ -2,9 +2,12 @@
 //!
 //! Where the jobs come from (a generator, TPC-H profiles, a file) is the business of the modules below.
 
+mod alibaba;
 mod arrivals;
 mod battery;
 mod builtin;
+mod dag_shapes;
+mod drawn;
 mod duration;
 mod edge;
 mod file;
@@ -15,17 +18,20 @@ mod recorded;
 mod shapes;
 mod spark;
 mod tpch;
+mod traces;
+mod wfcommons;
 
 pub use arrivals::Arrivals;
 pub(crate) use battery::{BATTERY, battery};
 pub use builtin::Builtin;
+pub use drawn::Drawn;
 pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use edge::{EDGE_CASES, EdgeCase};
 pub use file::write;
 pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
 pub use recorded::Recorded;
 pub(crate) use shapes::shapes;
-pub use tpch::{SIZES, Tpch, TpchProfiles};
+pub use tpch::{SIZES, TpchProfiles};
 
 use crate::{Dag, intake::Intake};
 use sched_distill_core::{
@@ -81,6 +87,24 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
         spark::open,
     )
     .that_reads(sched_distill_histories::spark::is_log),
+    WorkloadDef::new(
+        "alibaba:FILE[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
+        "jobs of the Alibaba cluster trace of 2018, from its batch_task.csv",
+        alibaba::open,
+    )
+    .that_reads(alibaba::reads),
+    WorkloadDef::new(
+        "wfcommons:PATH[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "workflows that ran somewhere, as WfCommons has them: a file or a folder of files, drawn at random",
+        wfcommons::open,
+    )
+    .that_reads(wfcommons::reads),
+    WorkloadDef::new(
+        "shapes:FILE[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "DAGs without arrivals from a JSON file, drawn at random (docs/workload-format.md)",
+        dag_shapes::open,
+    )
+    .that_reads(dag_shapes::reads),
     WorkloadDef::new(
         "json:FILE[,executors=N][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
         "a fixed list of jobs from a JSON file (docs/workload-format.md)",

@@ -1,15 +1,12 @@
 //! TPC-H queries with task durations measured on Spark (the profiles published with Decima, SIGCOMM 2019).
 
 use super::{
-    Arrivals, Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, LESS, StageTemplate, Waves,
-    history::Believed, job::Pairs,
+    Arrivals, DagWorkload, Drawn, DurationTable, JobTemplate, LESS, StageTemplate, Waves, history::Believed, job::Pairs,
 };
-use crate::{Dag, graph::JobError};
+use crate::graph::JobError;
 use sched_distill_core::{
-    rng::{EpisodeId, Stream},
-    simulation::Source,
     spec::Spec,
-    workload::{Work, WorkloadError, read_text},
+    workload::{WorkloadError, read_text},
 };
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
@@ -130,39 +127,13 @@ fn clean(stage: &RawStage, warmup_ms: f64) -> Option<StageTemplate> {
     Some(StageTemplate { num_tasks: stage.num_tasks, rough_ms: sum / count as f64, durations })
 }
 
-/// Random TPC-H queries: query and size uniform, independently.
-#[derive(Clone, Debug)]
-pub struct Tpch {
-    profiles: TpchProfiles,
-    arrivals: Arrivals,
-}
-
-/// Opens `tpch:FILE`.
+/// Opens `tpch:FILE`: queries and sizes are uniform, independently.
 pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
     let path = spec.require_file("tpch_profiles.json.gz")?;
     let mut args = spec.args();
     let (arrivals, believed) = (Arrivals::from_args(&mut args)?, Believed::from_args(&mut args)?);
     args.finish()?;
-    let source = Tpch { profiles: TpchProfiles::load(path, arrivals.warmup_ms)?, arrivals };
-    let workload = DagWorkload::new(arrivals.cluster(), source, vec![path.to_owned()]);
+    let source = Drawn::new(TpchProfiles::load(path, arrivals.warmup_ms)?.jobs, arrivals, "queries");
+    let workload = DagWorkload::new(source.cluster(), source, vec![path.to_owned()]);
     Ok(believed.of(workload.checked(spec, LESS)?))
-}
-
-impl Source<Dag> for Tpch {
-    fn work(&self, _: &Cluster) -> Work {
-        let profiles = self.profiles.jobs();
-        let stages = profiles.iter().flat_map(|job| job.graph().stages());
-        let tasks: f64 = stages.clone().map(|stage| f64::from(stage.num_tasks)).sum();
-        let count = profiles.len() as f64;
-        self.arrivals.work(tasks / count, stages.count() as f64 / count, true)
-    }
-
-    fn jobs(&self, _: &Cluster, EpisodeId { seed, .. }: EpisodeId) -> Vec<JobArrival> {
-        let profiles = &self.profiles.jobs;
-        let draw = |stream: &mut Stream| Arc::clone(&profiles[stream.below(profiles.len())]);
-        self.arrivals.jobs(seed, draw, || {
-            let mut stream = Stream::new(seed, "queries");
-            (0..self.arrivals.jobs).map(|_| draw(&mut stream)).collect()
-        })
-    }
 }

@@ -5,6 +5,7 @@
 
 mod alibaba;
 mod order;
+mod shapes;
 mod wfcommons;
 
 use crate::{HistoryError, input};
@@ -20,6 +21,8 @@ pub enum Format {
     AlibabaTasks,
     /// A workflow in WfFormat 1.5 of WfCommons.
     WfCommons,
+    /// DAGs without arrivals: a JSON object whose `jobs` are `[stages, edges]`, with stages `[instances, seconds]` and edges `[from, to]`.
+    Shapes,
 }
 
 /// A stage of a DAG: tasks that do the same on parts of the data.
@@ -118,6 +121,7 @@ pub fn read(path: &Path, format: Format, progress: &mut Progress<'_>) -> Result<
     match format {
         Format::AlibabaTasks => alibaba::read(path, progress),
         Format::WfCommons => wfcommons::read(path, progress),
+        Format::Shapes => shapes::read(path, progress),
     }
 }
 
@@ -132,6 +136,7 @@ pub fn recognise(head: &[u8], name: &str) -> Option<Format> {
         {
             Some(Format::WfCommons)
         }
+        () if shapes::is_shapes(&text) => Some(Format::Shapes),
         () if alibaba::is_tasks(text.lines().next().unwrap_or_default()) => Some(Format::AlibabaTasks),
         // It is said best by the reader what is wrong with it.
         () if name.starts_with("batch_task") && name.contains(".csv") => Some(Format::AlibabaTasks),

@@ -1,147 +1,49 @@
-//! Recorded requests to a language model: when they came, how long the context was and the answer. What a record lacks is a rule that
-//! `docs/serving.md` states.
+//! Recorded requests as Microsoft published those of Azure: a table with a row per request.
 
-use super::{
-    LESS, Service, ServingTask, ServingWorkload,
-    builtin::{Common, work_ms},
-    work,
-};
-use crate::{Law, Serving};
+use super::{ServingWorkload, requests};
 use sched_distill_core::{
-    rng::{EpisodeId, Stream},
-    simulation::Source,
     spec::Spec,
-    workload::{Table, Work, WorkloadError},
+    workload::{Table, WorkloadError},
+};
+use sched_distill_histories::requests::Request;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+    path::Path,
 };
 
-/// Recorded requests, in order of arrival.
-#[derive(Clone, Debug)]
-pub struct Requests {
-    /// With arrivals in ms as they were recorded.
-    all: Vec<ServingTask>,
-    /// How much faster they come.
-    speed: f64,
-    understated: f64,
-}
-
-impl Source<Serving> for Requests {
-    /// The most that there can be.
-    fn work(&self, service: &Service) -> Work {
-        let (span_ms, mut end, mut most) = (service.horizon_ms * self.speed, 0, 0);
-        for (place, task) in self.all.iter().enumerate() {
-            while self.all.get(end).is_some_and(|other| other.arrival_ms < task.arrival_ms + span_ms) {
-                end += 1;
-            }
-            most = most.max(end.saturating_sub(place));
-        }
-        work(most as f64, service)
-    }
-
-    /// Those of a span from a moment on that the seed draws.
-    fn jobs(&self, service: &Service, id: EpisodeId) -> Vec<ServingTask> {
-        let mut stream = Stream::new(id.seed, "recorded requests");
-        let (span_ms, last_ms) = (service.horizon_ms * self.speed, self.all.last().map_or(0.0, |task| task.arrival_ms));
-        let mut from_ms = stream.uniform() * (last_ms - span_ms).max(0.0);
-        let from = self.all.partition_point(|task| task.arrival_ms < from_ms);
-        if let Some(next) = self.all.get(from).filter(|task| task.arrival_ms >= from_ms + span_ms) {
-            // Nothing came for so long: an episode has a task at least.
-            from_ms = next.arrival_ms;
-        }
-        let here = self.all[from..].iter().take_while(|task| task.arrival_ms < from_ms + span_ms);
-        here.map(|task| {
-            let half = stream.uniform() < self.understated;
-            let declared_size = if half { task.size.div_ceil(2) } else { task.size };
-            ServingTask { arrival_ms: (task.arrival_ms - from_ms) / self.speed, declared_size, ..*task }
-        })
-        .collect()
-    }
-}
+/// The columns that are read.
+const COLUMNS: [&str; 3] = ["arrival_s", "context_tokens", "generated_tokens"];
 
 /// Opens `azure:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
     let path = spec.require_file("recorded requests with the columns arrival_s, context_tokens, generated_tokens")?;
-    let path = path.to_owned();
-    let mut args = spec.args();
-    let mut common = Common::read(&mut args, 3, 60.0, 50.0, 5000.0)?;
-    let alpha_ms = args.number("alpha", 20.0, 0.0..=1e6)?;
-    let beta_ms = args.number("beta", 0.05, 1e-6..=1e3)?;
-    let decode = args.number("decode", 20.0, 0.0..=1e4)?;
-    let unit = args.count("unit", 64, 1..=1 << 20)?;
-    args.finish()?;
-    let table = Table::load(&path)?;
-    let format = |problem: String| WorkloadError::Format { path: path.clone(), problem };
-    let raw = Raw::read(&table).map_err(format)?;
-    let per_unit_ms = beta_ms * f64::from(unit);
-    let sizes: Vec<u32> = raw.iter().map(|r| r.size(decode, unit)).collect();
-    let mut order: Vec<usize> = (0..raw.len()).collect();
-    order.sort_by_key(|&i| (raw[i].context, i));
-    let count = common.applications as usize;
-    if raw.len() < 2 * count {
-        return Err(format(format!("{} requests are too few for {count} applications", raw.len())));
-    }
-    // Which application a request belongs to: by its context, as many to each.
-    let mut belongs = vec![0u32; raw.len()];
-    for (place, &i) in order.iter().enumerate() {
-        belongs[i] = (place * count / raw.len()) as u32;
-    }
-    for application in 0..count as u32 {
-        let mut own: Vec<u32> = (0..raw.len()).filter(|&i| belongs[i] == application).map(|i| sizes[i]).collect();
-        own.sort_unstable();
-        let law = Law::Padded { alpha_ms, beta_ms: per_unit_ms };
-        let name = format!("context-{}", application + 1);
-        let made = common.application(&name, law, own[own.len() / 2], None);
-        common.server.applications.push(made);
-    }
-    let mut all: Vec<ServingTask> = (0..raw.len())
-        .map(|i| ServingTask {
-            application: belongs[i],
-            arrival_ms: raw[i].arrival_ms,
-            size: sizes[i],
-            declared_size: sizes[i],
-        })
-        .collect();
-    all.sort_by(|a, b| a.arrival_ms.total_cmp(&b.arrival_ms));
-    let all_ms: f64 = all.iter().map(|t| work_ms(&common.server.applications[t.application as usize], t.size)).sum();
-    let lasted_ms = all[all.len() - 1].arrival_ms;
-    let speed = common.load * f64::from(common.server.accelerators) * lasted_ms / all_ms;
-    if speed * common.horizon_ms > lasted_ms {
-        return Err(format(format!(
-            "at this load {} s take requests of {:.0} s, and the file has {:.0} s; ask for fewer seconds",
-            common.horizon_ms / 1e3,
-            speed * common.horizon_ms / 1e3,
-            lasted_ms / 1e3
-        )));
-    }
-    let requests = Requests { all, speed, understated: common.understated };
-    ServingWorkload::new(common.service(Vec::new()), requests, vec![path]).checked(spec, LESS)
+    requests::open(spec, path, |path| {
+        let read = read(&Table::load(path)?);
+        Ok((read.map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })?, Vec::new()))
+    })
 }
 
-/// A request as it was recorded.
-struct Raw {
-    arrival_ms: f64,
-    context: u32,
-    generated: u32,
+fn read(table: &Table) -> Result<Vec<Request>, String> {
+    let [arrivals, contexts, generated] = COLUMNS;
+    let arrivals = table.numbers(arrivals, 0.0..=1e9)?;
+    let contexts = table.counts(contexts, 0..=1 << 20)?;
+    let generated = table.counts(generated, 0..=1 << 16)?;
+    let rows = arrivals.into_iter().zip(contexts).zip(generated);
+    Ok(rows.map(|((s, context), generated)| Request { arrival_ms: 1e3 * s, context, generated }).collect())
 }
 
-impl Raw {
-    fn read(table: &Table) -> Result<Vec<Self>, String> {
-        let arrivals = table.numbers("arrival_s", 0.0..=1e9)?;
-        let contexts = table.counts("context_tokens", 0..=1 << 20)?;
-        let generated = table.counts("generated_tokens", 0..=1 << 16)?;
-        let rows = arrivals.into_iter().zip(contexts).zip(generated);
-        Ok(rows.map(|((s, context), generated)| Self { arrival_ms: 1e3 * s, context, generated }).collect())
-    }
-
-    /// Context and generated tokens, of which each counts so many of the context, in units.
-    fn size(&self, decode: f64, unit: u32) -> u32 {
-        let tokens = f64::from(self.context) + decode * f64::from(self.generated);
-        (tokens / f64::from(unit)).ceil().max(1.0) as u32
-    }
+/// Whether the first line of a file names the columns.
+pub(super) fn reads(path: &Path) -> bool {
+    let mut line = String::new();
+    let first = File::open(path).and_then(|file| BufReader::new(file.take(1 << 12)).read_line(&mut line));
+    let names: Vec<&str> = line.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
+    first.is_ok() && COLUMNS.iter().all(|column| names.contains(column))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::{ServingWorkload, builtin::work_ms};
 
     #[test]
     fn rows_become_tasks() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! A fixed list of tasks and their server from a JSON file; `docs/serving.md` describes the format.
+//! A fixed list of tasks and their server in a JSON file, read and written; `docs/serving.md` describes the format.
 
 use super::{Service, ServingTask, ServingWorkload, TASK_BYTES};
 use crate::Server;
@@ -7,8 +7,12 @@ use sched_distill_core::{
     spec::Spec,
     workload::{MOST_JOBS, WorkloadError, read_text},
 };
-use serde::Deserialize;
-use std::{path::Path, sync::Arc};
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,12 +22,13 @@ struct RawWorkload {
     tasks: Vec<RawTask>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTask {
     application: u32,
     arrival_ms: f64,
     size: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     declared_size: Option<u32>,
 }
 
@@ -71,6 +76,34 @@ fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {
         server.check_task(raw.application, size).map_err(|e| format!("{} {}", e.field, e.problem))?;
     }
     Ok(ServingTask { application: raw.application, arrival_ms: raw.arrival_ms, size: raw.size, declared_size })
+}
+
+/// Writes a workload file, task by task.
+///
+/// # Errors
+///
+/// What cannot be written, costs of age (`tail`), and models that are run from a file.
+pub fn write(service: &Service, tasks: &[ServingTask], out: &mut dyn Write) -> io::Result<()> {
+    let lacks = |what: &str| {
+        let problem = format!("has {what}, which a workload file cannot say: leave it out");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+    };
+    if service.tail_ms.is_finite() {
+        return lacks("a `tail`");
+    }
+    if service.models.iter().any(Option::is_some) {
+        return lacks("models with a `file`");
+    }
+    out.write_all(b"{\"server\": ")?;
+    serde_json::to_writer(&mut *out, &*service.server)?;
+    write!(out, ",\n \"horizon_ms\": {}, \"tasks\": [", service.horizon_ms)?;
+    for (place, task) in tasks.iter().enumerate() {
+        let &ServingTask { application, arrival_ms, size, declared_size } = task;
+        let declared_size = (declared_size != size).then_some(declared_size);
+        out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(&mut *out, &RawTask { application, arrival_ms, size, declared_size })?;
+    }
+    out.write_all(b"\n]}\n")
 }
 
 #[cfg(test)]

@@ -13,13 +13,20 @@
 mod azure;
 mod battery;
 mod builtin;
+mod cost;
 mod edge;
 mod json;
+mod mooncake;
+mod requests;
+mod shapes;
+mod times;
 
-pub use azure::Requests;
 pub(crate) use battery::BATTERY;
 pub use builtin::{Generator, Model};
 pub use edge::{EDGE_CASES, EdgeCase};
+pub use json::write;
+pub use requests::Requests;
+pub(crate) use shapes::shapes;
 
 use crate::{Server, Serving};
 use sched_distill_core::{
@@ -44,10 +51,17 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Serving>] = &[
         builtin::open_models,
     ),
     WorkloadDef::new(
-        "azure:FILE.csv[,load=0.9][,seconds=60][,applications=3][,accelerators=1][,alpha=20][,beta=0.05][,decode=20][,unit=64][,shapes=1/2/4/8/16][,queue=10000][,timeout=50][,objective=20][,half-life=5000][,tail=MS][,understated=0]",
+        "azure:FILE.csv[,load=0.9][,seconds=60][,applications=3][,accelerators=1][,alpha=20][,beta=0.05][,decode=20][,unit=64][,times=FILE.csv][,model=NAME][,hardware=NAME][,parallel=N][,shapes=1/2/4/8/16][,queue=10000][,timeout=50][,objective=20][,half-life=5000][,tail=MS][,understated=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
         "recorded requests to a language model (columns arrival_s, context_tokens, generated_tokens), faster than they came",
         azure::open,
-    ),
+    )
+    .that_reads(azure::reads),
+    WorkloadDef::new(
+        "mooncake:FILE[,load=0.9][,seconds=60][,applications=3][,accelerators=1][,alpha=20][,beta=0.05][,decode=20][,unit=64][,times=FILE.csv][,model=NAME][,hardware=NAME][,parallel=N][,shapes=1/2/4/8/16][,queue=10000][,timeout=50][,objective=20][,half-life=5000][,tail=MS][,understated=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
+        "the same of JSON lines with timestamp, input_length, output_length, as the Mooncake project has them",
+        mooncake::open,
+    )
+    .that_reads(sched_distill_histories::requests::is_log),
     WorkloadDef::new(
         "json:FILE",
         "a fixed list of tasks and their server from a JSON file (docs/serving.md)",
