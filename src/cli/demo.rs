@@ -32,8 +32,8 @@ use crate::{
     rng::Split,
     trace::{Shard, Trace, TraceError},
 };
-use anyhow::{Context, Result};
 pub(super) use advise::{AdviseArgs, run as advise};
+use anyhow::{Context, Result};
 use choose::Chosen;
 use clap::Args;
 use extent::{Extent, affordable_choices, affordable_choosing, affordable_episodes, affordable_search};

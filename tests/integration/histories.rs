@@ -26,7 +26,9 @@ fn a_log_is_inspected_imported_and_scheduled() {
     let dir = dir.path();
     let log = log(dir, "fair", "builtin,jobs=12,executors=6,rate=1e-4", "logs");
     let said = done(dir, &["inspect", &log]);
-    for words in ["history, as a workload of `dag`: spark:logs/fair-test-0", "jobs ", "12 in ", "6 executors", "stages "] {
+    for words in
+        ["history, as a workload of `dag`: spark:logs/fair-test-0", "jobs ", "12 in ", "6 executors", "stages "]
+    {
         assert!(said.contains(words), "{said}");
     }
     // The command that it says runs.
@@ -51,7 +53,11 @@ fn a_log_is_inspected_imported_and_scheduled() {
         let again = json(dir, &["inspect", "--replay", &format!("json:{file}")]);
         assert_eq!(again["replay"], found["replay"]);
     }
-    refused(dir, &["import", &log, "-o", "logs/../jobs.json", "--scenario", "serving"], &["is read by the scenario dag, not by `serving`"]);
+    refused(
+        dir,
+        &["import", &log, "-o", "logs/../jobs.json", "--scenario", "serving"],
+        &["is read by the scenario dag, not by `serving`"],
+    );
     fs::write(dir.join("jobs.json"), "{}").unwrap();
     refused(dir, &["import", &log, "-o", "jobs.json"], &["jobs.json: already exists with other content"]);
     refused(dir, &["import", "jobs.json", "-o", "other.json"], &["jobs.json: no log of a cluster that is read here"]);
@@ -64,8 +70,14 @@ fn a_history_that_is_too_short_is_refused_before_any_work() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let log = log(dir, "fair", "builtin,jobs=12,executors=6,rate=1e-4", "logs");
-    for command in [&["advise", &log, "-o", "run"][..], &["demo", "-w", &format!("spark:{log},split=time"), "-o", "run"]] {
-        refused(dir, command, &["is too short to be cut by time: it has 12 jobs in", "windows of at least 5 jobs take 267"]);
+    for command in
+        [&["advise", &log, "-o", "run"][..], &["demo", "-w", &format!("spark:{log},split=time"), "-o", "run"]]
+    {
+        refused(
+            dir,
+            command,
+            &["is too short to be cut by time: it has 12 jobs in", "windows of at least 5 jobs take 267"],
+        );
         assert!(!dir.join("run/traces").exists());
     }
 }
@@ -81,11 +93,18 @@ fn the_owner_of_a_history_is_told_what_was_measured_on_its_last_period() {
     let closing = &advice["closed_loop"];
     assert_eq!((&closing["split"], &closing["policies"][0]["policy"]), (&"final".into(), &"as recorded".into()));
     let page = fs::read_to_string(dir.join("run/report/report.html")).unwrap();
-    let told = said.split("\nhistory ").nth(1).and_then(|rest| rest.split("\nverdict").next()).unwrap_or_else(|| panic!("{said}"));
+    let told = said
+        .split("\nhistory ")
+        .nth(1)
+        .and_then(|rest| rest.split("\nverdict").next())
+        .unwrap_or_else(|| panic!("{said}"));
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     // Of whom: the jobs of the last windows, which are in no other period.
     let jobs = number(&advice["period"]["jobs"]);
-    assert!(told.contains(&format!(" of the history ({jobs} jobs, on which nothing was chosen) this student, of ")), "{told}");
+    assert!(
+        told.contains(&format!(" of the history ({jobs} jobs, on which nothing was chosen) this student, of ")),
+        "{told}"
+    );
     assert!((30.0..80.0).contains(&jobs), "{jobs}");
     // By how much: the student against the recorded order.
     let student = closing["policies"][1]["policy"].as_str().unwrap();
@@ -93,12 +112,22 @@ fn the_owner_of_a_history_is_told_what_was_measured_on_its_last_period() {
     let pair = pairs.iter().find(|pair| pair["policy"] == student && pair["baseline"] == "as recorded").unwrap();
     let ratio = &pair["figures"]["mean_jct_ms"];
     let [value, low, high] = ["value", "low", "high"].map(|end| number(&ratio[end]));
-    let written: f64 = told.split("brings the mean completion time to ").nth(1).and_then(|rest| rest.split('\u{a0}').next()).unwrap().parse().unwrap();
+    let written: f64 = told
+        .split("brings the mean completion time to ")
+        .nth(1)
+        .and_then(|rest| rest.split('\u{a0}').next())
+        .unwrap()
+        .parse()
+        .unwrap();
     assert!((written - value).abs() < 0.01 * value.max(0.5), "{written} {value}");
     // How far it is to be believed.
     let error = number(&advice["replay"]["median"]);
     assert!(told.contains(&format!("believe differences above {:.0}", 100.0 * error)), "{told} {error}");
-    assert_eq!(told.contains("no difference to rely on"), (high < 1.0 || low > 1.0) && (value - 1.0).abs() <= error, "{told}");
+    assert_eq!(
+        told.contains("no difference to rely on"),
+        (high < 1.0 || low > 1.0) && (value - 1.0).abs() <= error,
+        "{told}"
+    );
     assert_eq!(told.contains("leaves open which of them is better"), low <= 1.0 && 1.0 <= high, "{told}");
     assert_eq!(told.contains("which is worse"), low > 1.0 && value - 1.0 > error, "{told}");
     assert!(page.contains("id=\"advice\""));

@@ -15,6 +15,8 @@ pub mod heuristic;
 mod law;
 pub mod policies;
 mod prediction;
+#[cfg(feature = "simulate")]
+mod replay;
 mod scenario;
 #[cfg(feature = "simulate")]
 mod simulated;

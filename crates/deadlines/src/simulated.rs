@@ -3,13 +3,16 @@
 use crate::{
     Cluster, ClusterState, Deadlines, Decision, View,
     feature::{Extractor, How},
+    replay,
     simulator::Simulator,
     state::Question,
     workload::{self, DeadlineJob, DeadlineWorkload},
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{Declared, DeclaredEdit, Declares, Edit as _, EditError, Editable, Number, Simulated, WorkloadDef},
+    simulation::{
+        Declared, DeclaredEdit, Declares, Edit as _, EditError, Editable, Number, Replay, Simulated, WorkloadDef,
+    },
 };
 use std::sync::Arc;
 
@@ -22,6 +25,10 @@ impl Simulated for Deadlines {
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
+
+    fn replay(jobs: &[DeadlineJob]) -> Option<Replay<Self>> {
+        replay::replay(jobs)
+    }
 
     fn start(workload: &DeadlineWorkload, jobs: Vec<DeadlineJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)

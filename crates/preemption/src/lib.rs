@@ -16,6 +16,8 @@ pub mod feature;
 pub mod heuristic;
 mod history;
 pub mod policies;
+#[cfg(feature = "simulate")]
+mod replay;
 mod scenario;
 #[cfg(feature = "simulate")]
 mod simulated;

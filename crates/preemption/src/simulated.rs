@@ -3,13 +3,14 @@
 use crate::{
     Cluster, ClusterState, Decision, Preemption, View,
     feature::Extractor,
+    replay,
     simulator::Simulator,
     state::Question,
     workload::{self, PreemptionJob, PreemptionWorkload},
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef},
+    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Replay, Simulated, WorkloadDef},
 };
 use std::sync::Arc;
 
@@ -22,6 +23,10 @@ impl Simulated for Preemption {
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
+
+    fn replay(jobs: &[PreemptionJob]) -> Option<Replay<Self>> {
+        replay::replay(jobs)
+    }
 
     fn start(workload: &PreemptionWorkload, jobs: Vec<PreemptionJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)

@@ -74,7 +74,8 @@ pub(in crate::cli) fn run(args: &AdviseArgs, common: &Common, output: &mut Outpu
     let workload = spec.to_string();
     // A history that is too short is said to be before any work is done.
     let period = scenario.period(&workload, Split::Final)?;
-    let period = period.with_context(|| format!("{workload}: is not cut by time, so that nothing would be left to measure on"))?;
+    let period = period
+        .with_context(|| format!("{workload}: is not cut by time, so that nothing would be left to measure on"))?;
     let survey = scenario.survey(&workload)?;
     history::describe(&Found { scenario, workload: workload.clone(), also }, &survey, output)?;
     let replay = scenario.replay(&workload, Watched::new(output).caller())?;
@@ -99,7 +100,8 @@ pub(in crate::cli) fn run(args: &AdviseArgs, common: &Common, output: &mut Outpu
     let mut closing = Some((survey, replay));
     let mut add = |student: &Student, output: &mut Output| -> Result<()> {
         let Some((survey, replay)) = closing.take() else { return Ok(()) };
-        let advice = Closing { scenario, workload: &workload, teacher, tried: &tried, seed: common.seed, survey, replay };
+        let advice =
+            Closing { scenario, workload: &workload, teacher, tried: &tried, seed: common.seed, survey, replay };
         write_json(&args.output.join(Advice::FILE), &advice.measured(student, period, &args.output, output)?)
     };
     all_of_it(&demo, (scenario, common), &mut add, output)
@@ -197,7 +199,8 @@ impl Closing<'_> {
     fn best_rule(&self) -> Option<&str> {
         let objective = self.tried.objective();
         let rules = self.tried.policies.iter().filter(|p| {
-            p.stalled == 0 && self.scenario.sort_of(&p.policy) == Some(Sort::Heuristic) || self.scenario.baselines().contains(&&*p.policy)
+            p.stalled == 0 && self.scenario.sort_of(&p.policy) == Some(Sort::Heuristic)
+                || self.scenario.baselines().contains(&&*p.policy)
         });
         let cost = |p: &&crate::evaluator::PolicyOutcome| objective.cost(p.figure(&objective.name).map(|e| e.value));
         rules.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|p| p.policy.as_str())

@@ -39,6 +39,8 @@ pub struct Ran {
     pub start_ms: f64,
     /// When it ended.
     pub end_ms: f64,
+    /// Whether it is recorded when it started.
+    pub is_start_known: bool,
 }
 
 impl Ran {
@@ -46,12 +48,12 @@ impl Ran {
     ///
     /// ```
     /// use sched_distill_core::workload::Ran;
-    /// let ran = Ran { start_ms: 100.0, end_ms: 500.0 };
+    /// let ran = Ran { start_ms: 100.0, end_ms: 500.0, is_start_known: true };
     /// assert_eq!([0.0, 100.0, 400.0, 500.0].map(|ms| ran.left(ms)), [Some(1.0), Some(1.0), Some(0.25), None]);
     /// ```
     #[must_use]
     pub fn left(&self, time_ms: f64) -> Option<f64> {
-        let Self { start_ms, end_ms } = *self;
+        let Self { start_ms, end_ms, .. } = *self;
         match time_ms {
             waiting if waiting < start_ms => Some(1.0),
             running if running < end_ms => Some((end_ms - running) / (end_ms - start_ms)),
@@ -62,8 +64,19 @@ impl Ran {
     /// The same as seen so long after its submission, ms.
     #[must_use]
     pub fn after(&self, time_ms: f64) -> Self {
-        Self { start_ms: (self.start_ms - time_ms).max(0.0), end_ms: self.end_ms - time_ms }
+        Self { start_ms: (self.start_ms - time_ms).max(0.0), end_ms: self.end_ms - time_ms, ..*self }
     }
+}
+
+/// Recorded starts of jobs, in whose order they are started again: of each, when it started and how long after its arrival it was completed,
+/// ms; `None` if of one of them the start is not recorded. `jobs` says when they arrive, and when they ran.
+#[must_use]
+pub fn recorded_starts(jobs: impl Iterator<Item = (f64, Option<Ran>)>) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
+    let known = jobs.map(|(arrival_ms, ran)| {
+        let ran = ran.filter(|ran| ran.is_start_known)?;
+        Some((arrival_ms + ran.start_ms, Some(ran.end_ms)))
+    });
+    Some(known.collect::<Option<Vec<_>>>()?.into_iter().unzip())
 }
 
 /// A job of a log.
@@ -273,7 +286,7 @@ fn logged(job: &FlatJob, devices: u32, origin_ms: i64) -> LoggedJob {
         row: job.row,
         submit_ms: (job.submit_ms - origin_ms) as f64,
         duration_ms,
-        ran: Ran { start_ms, end_ms: end_ms.unwrap_or(start_ms + duration_ms) },
+        ran: Ran { start_ms, end_ms: end_ms.unwrap_or(start_ms + duration_ms), is_start_known: job.start_ms.is_some() },
         devices,
         deadline_ms: job.deadline_ms.map(|deadline_ms| (deadline_ms - origin_ms) as f64),
         user: job.user.clone(),

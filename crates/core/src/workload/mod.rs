@@ -26,7 +26,7 @@ pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
 pub use json::{read_jobs, read_json};
 #[cfg(feature = "simulate")]
-pub use log::{Devices, Log, LoggedJob, Ran};
+pub use log::{Devices, Log, LoggedJob, Ran, recorded_starts};
 #[cfg(feature = "simulate")]
 pub use log_spec::LogSpec;
 #[cfg(feature = "simulate")]

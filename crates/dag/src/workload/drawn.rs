@@ -86,9 +86,12 @@ impl Drawn {
             self.arrivals.cluster().num_executors
         );
         let divided = match &self.parts {
-            None => format!("{} {what} are not enough to be divided: every split draws from all of them", self.jobs.len()),
+            None => {
+                format!("{} {what} are not enough to be divided: every split draws from all of them", self.jobs.len())
+            }
             Some(parts) => {
-                let each = Split::ALL.iter().zip(parts).map(|(split, part)| format!("{} for {}", part.len(), split.name()));
+                let each =
+                    Split::ALL.iter().zip(parts).map(|(split, part)| format!("{} for {}", part.len(), split.name()));
                 format!("no two splits draw from the same {what}: {}", each.collect::<Vec<_>>().join(", "))
             }
         };
@@ -155,9 +158,11 @@ mod tests {
         for (split, share) in Split::ALL.into_iter().zip(SHARES) {
             let part = drawn.part(split);
             assert!((part.len() as f64 / 400.0 - share).abs() < 0.02, "{split:?} {}", part.len());
-            let kinds: BTreeSet<String> = part.iter().map(|job| kind(job.graph().stages()[0].num_tasks as usize - 1)).collect();
+            let kinds: BTreeSet<String> =
+                part.iter().map(|job| kind(job.graph().stages()[0].num_tasks as usize - 1)).collect();
             assert!(kinds.iter().all(|kind| seen.insert(kind.clone())), "{split:?}");
-            let drawn: Vec<JobArrival> = (0..40).flat_map(|i| drawn.jobs(&drawn.cluster(), EpisodeId::new(3, split, i))).collect();
+            let drawn: Vec<JobArrival> =
+                (0..40).flat_map(|i| drawn.jobs(&drawn.cluster(), EpisodeId::new(3, split, i))).collect();
             assert!(drawn.iter().all(|job| part.contains(&&*job.template)));
             // All of them come up.
             let names: BTreeSet<&str> = drawn.iter().map(|job| job.template.graph().name()).collect();
@@ -173,6 +178,8 @@ mod tests {
         let drawn = Drawn::new(jobs(9), Arrivals::default(), "test").at_full_load();
         // 1 to 9 tasks of a second, on ten executors.
         assert!((drawn.arrivals.rate - 10.0 / 5000.0).abs() < 1e-12 && (drawn.load() - 1.0).abs() < 1e-12);
-        assert!(drawn.notes("jobs")[0].ends_with("at a rate of 2.000e-3 a ms, which is a load of 1.00 on 10 executors (`rate` and `executors` set others)"));
+        assert!(drawn.notes("jobs")[0].ends_with(
+            "at a rate of 2.000e-3 a ms, which is a load of 1.00 on 10 executors (`rate` and `executors` set others)"
+        ));
     }
 }

@@ -34,7 +34,7 @@ fn keep(seen: &View<'_>, job: u32) -> Decision {
 }
 
 /// The waiting job with the least key, the first to arrive among equals; jobs without a key are passed over.
-fn least(seen: &View<'_>, key: impl Fn(u32) -> Option<f64>) -> Option<u32> {
+pub(crate) fn least(seen: &View<'_>, key: impl Fn(u32) -> Option<f64>) -> Option<u32> {
     let mut best: Option<(f64, u32)> = None;
     for &job in seen.waiting() {
         if let Some(key) = key(job)

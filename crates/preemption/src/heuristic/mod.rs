@@ -29,13 +29,13 @@ pub use tiresias::{Rule, Tiresias};
 use crate::state::View;
 
 /// Waiting jobs without a claim that were not passed over at this moment, ascending.
-fn waiting<'a>(seen: &View<'a>) -> impl Iterator<Item = u32> + use<'a> {
+pub(crate) fn waiting<'a>(seen: &View<'a>) -> impl Iterator<Item = u32> + use<'a> {
     let seen = *seen;
     seen.waiting().iter().copied().filter(move |&job| !seen.is_passed(job))
 }
 
 /// The job with the least key, the first among equals; jobs without a key are passed over.
-fn least(jobs: impl Iterator<Item = u32>, mut key: impl FnMut(u32) -> Option<f64>) -> Option<u32> {
+pub(crate) fn least(jobs: impl Iterator<Item = u32>, mut key: impl FnMut(u32) -> Option<f64>) -> Option<u32> {
     let mut best: Option<(f64, u32)> = None;
     for job in jobs {
         if let Some(key) = key(job)

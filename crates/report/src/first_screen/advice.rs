@@ -33,7 +33,9 @@ impl Said<'_> {
             false => format!("periods within {}", duration(advice.period.span_ms)),
         };
         let (jobs, terms) = (advice.period.jobs, run.student.size());
-        let of = format!("On {period} of the history ({jobs} jobs, on which nothing was chosen) this student, of {terms} terms and leaves,");
+        let of = format!(
+            "On {period} of the history ({jobs} jobs, on which nothing was chosen) this student, of {terms} terms and leaves,"
+        );
         let whiskers = goal::whiskers(objective, &e);
         let compared = match objective.compared {
             Compared::Ratio => {
@@ -61,7 +63,9 @@ impl Said<'_> {
         let whiskers = goal::whiskers(objective, &e);
         let name = self.policy(rule);
         Some(match objective.compared {
-            Compared::Ratio => format!("The best known rule alone, {name}, comes to {}\u{a0}× {whiskers}.", self.value(&e)),
+            Compared::Ratio => {
+                format!("The best known rule alone, {name}, comes to {}\u{a0}× {whiskers}.", self.value(&e))
+            }
             Compared::Difference => format!(
                 "With the best known rule alone, {name}, it is {} {whiskers}.",
                 self.run.plain().more_or_fewer(objective, &e)
@@ -86,7 +90,11 @@ impl Said<'_> {
         let loses = |half: &OfSize| half.time.low > 1.0;
         let (label, what) = (&by_size.label, |is: &str| format!("jobs whose {} is {is} {border}", by_size.label));
         match (loses(smaller), loses(larger)) {
-            (true, true) => Some(format!("All jobs would have taken longer: those of little {label} {}, the others {}.", of(smaller), of(larger))),
+            (true, true) => Some(format!(
+                "All jobs would have taken longer: those of little {label} {}, the others {}.",
+                of(smaller),
+                of(larger)
+            )),
             (true, false) => Some(format!("Who loses: {} would have taken {}.", what("at most"), of(smaller))),
             (false, true) => Some(format!("Who loses: {} would have taken {}.", what("above"), of(larger))),
             (false, false) => None,

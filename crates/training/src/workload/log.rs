@@ -254,7 +254,8 @@ mod tests {
     #[test]
     fn what_is_left_of_a_job_is_the_rest_of_its_epochs() {
         let job = TrainingJob { kind: 1, arrival_slot: 0, epochs: 10.0, real_epochs: 12.0 };
-        let job = Recorded { job, arrival_ms: 100.0, ran: Ran { start_ms: 100.0, end_ms: 500.0 } };
+        let job =
+            Recorded { job, arrival_ms: 100.0, ran: Ran { start_ms: 100.0, end_ms: 500.0, is_start_known: true } };
         let left =
             |time_ms: f64| job.left_at(time_ms).map(|left| (left.arrival_ms, left.job.epochs, left.job.real_epochs));
         assert_eq!(job.ended_ms(), Some(600.0));
