@@ -103,3 +103,33 @@ fn tasks_of_alibaba_are_read_to_the_unit_and_what_has_none_is_refused() -> Outco
     }
     Ok(())
 }
+
+/// A number with a comma before every three digits.
+fn grouped(number: &Value) -> String {
+    let digits = number.to_string();
+    let place = |i: usize| if i > 0 && (digits.len() - i).is_multiple_of(3) { "," } else { "" };
+    digits.char_indices().map(|(i, digit)| format!("{}{digit}", place(i))).collect()
+}
+
+/// The figures of the examples in `docs/histories.md`.
+#[test]
+#[cfg_attr(not(python), ignore = "needs python3")]
+fn the_document_says_what_stands_in_its_examples() -> Outcome {
+    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/histories.md"))?;
+    let dir = tempfile::tempdir()?;
+    let said = made(dir.path(), 1)?;
+    for (name, work) in
+        [("philly.json", "gpu_s"), ("helios.csv", "gpu_s"), ("cluster.swf", "core_s"), ("sacct.txt", "gpu_s")]
+    {
+        let line = docs.lines().find(|line| line.contains(&format!(":logs/{name}`: "))).ok_or(name)?;
+        let said = &said[name];
+        let [jobs, skipped, span_s, work, used] =
+            ["jobs", "skipped", "span_s", work, "most_used"].map(|what| grouped(&said[what]));
+        for words in
+            [format!("{jobs} jobs"), format!("{skipped} "), format!("{span_s} s"), work, format!("at most {used} ")]
+        {
+            assert!(line.contains(&words), "{words}: {line}");
+        }
+    }
+    Ok(())
+}

@@ -147,10 +147,33 @@ impl Cut {
             return Err("has no jobs to cut by time".to_owned());
         };
         let span_ms = last_ms - first_ms;
-        let window_ms = match self.window_ms {
-            Some(window_ms) => window_ms,
-            None => usual_window(spans.len() as f64, span_ms, jobs)?,
-        };
+        if let Some(window_ms) = self.window_ms {
+            return self.laid(spans, rounds, window_ms).map(Some);
+        }
+        // Where jobs come at some times and not at others, gaps and quiet times leave fewer windows than there would be of steady ones.
+        let most_ms = usual_window(spans.len() as f64, span_ms, jobs)?;
+        let mut found = self.laid(spans, rounds, most_ms);
+        for window_ms in LENGTHS_S.into_iter().rev().map(|s| 1e3 * s).filter(|&ms| ms < most_ms) {
+            let fewest = found.as_ref().map_or(0, Windows::fewest);
+            if fewest >= USUAL_WINDOWS as usize {
+                break;
+            }
+            let Ok(shorter) = self.laid(spans, rounds, window_ms) else { continue };
+            if shorter.least_jobs() < LEAST_JOBS {
+                break;
+            }
+            if shorter.fewest() > fewest {
+                found = Ok(shorter);
+            }
+        }
+        found.map(Some)
+    }
+
+    /// Windows of this length.
+    fn laid(&self, spans: &[Span], rounds: u32, window_ms: f64) -> Result<Windows, String> {
+        let of = |span: Option<&Span>| span.map_or(0.0, |&(submitted_ms, _)| submitted_ms);
+        let (first_ms, last_ms) = (of(spans.first()), of(spans.last()));
+        let span_ms = last_ms - first_ms;
         let stride_ms = self.stride_ms.unwrap_or(window_ms);
         if span_ms / stride_ms > MOST_WINDOWS {
             let (span, stride) = (duration(span_ms), duration(stride_ms));
@@ -173,7 +196,7 @@ impl Cut {
             }
         }
         match Split::ALL.into_iter().find(|&split| windows.count(split) < LEAST_WINDOWS) {
-            None => Ok(Some(windows)),
+            None => Ok(windows),
             Some(split) => Err(format!(
                 "is too short to be cut by time like that: {} jobs in {} give {} windows of {} for {}, and at least {LEAST_WINDOWS} are \
                  needed (a shorter `window`, or `split=none`: every episode then has all jobs)",
@@ -285,6 +308,19 @@ impl Windows {
         let all = &self.by_split[split as usize];
         let span_ms = all.last()?.from_ms + self.window_ms - all.first()?.from_ms;
         Some((span_ms, all.iter().map(|window| window.jobs.len()).sum()))
+    }
+
+    /// How many the split with the fewest has.
+    fn fewest(&self) -> usize {
+        self.by_split.iter().map(Vec::len).min().unwrap_or(0)
+    }
+
+    /// Jobs of a window in the mean, in the split with the fewest.
+    fn least_jobs(&self) -> f64 {
+        let mean = |windows: &Vec<Window>| {
+            windows.iter().map(|window| window.jobs.len()).sum::<usize>() as f64 / windows.len().max(1) as f64
+        };
+        self.by_split.iter().map(mean).fold(f64::INFINITY, f64::min)
     }
 
     /// The window of an episode. Consecutive numbers are spread over the whole period; after the last window comes the first again.
@@ -418,6 +454,17 @@ mod tests {
             "{said}"
         );
         assert!(said.ends_with("14 with 60 jobs for final"), "{said}");
+    }
+
+    #[test]
+    fn windows_are_shorter_where_jobs_come_in_swarms() {
+        // Four hundred jobs within an hour, every second day, each of which takes half an hour.
+        let swarm = |day: u32| (0..400).map(move |i| 1.728e8 * f64::from(day) + 9e3 * f64::from(i));
+        let spans: Vec<Span> = (0..10).flat_map(swarm).map(|ms| (ms, Some(ms + 1.8e6))).collect();
+        let windows = cut(",split=time").unwrap().windows(&spans, 150).unwrap().unwrap();
+        for split in Split::ALL {
+            assert!(windows.count(split) >= 8, "{windows}");
+        }
     }
 
     #[test]

@@ -150,8 +150,8 @@ impl Log {
         let unknown_starts = log.jobs.iter().filter(|job| job.start_ms.is_none()).count();
         if unknown_starts > 0 {
             notes.push(format!(
-                "{unknown_starts} of {n} jobs have no start: for what is left of them when a window begins they are taken to have started when \
-                 they were submitted"
+                "a job without a start, as {unknown_starts} of {n} are, is taken to have started when it was submitted: that tells what is left of \
+                 it when a window begins"
             ));
         }
         let used = log.most_used().map(|most| match devices {
@@ -374,7 +374,7 @@ mod tests {
         let problem = log.size(None, None, 100).unwrap_err().to_string();
         assert!(problem.contains("add `size=N`, the GPUs that it had"), "{problem}");
         let notes = log.into_notes().join("\n");
-        assert!(notes.contains("2 of 2 jobs have no start: for what is left of them"), "{notes}");
+        assert!(notes.contains("a job without a start, as 2 of 2 are, is taken to have started when"), "{notes}");
     }
 
     #[test]
