@@ -8,14 +8,7 @@ use sched_distill_dag::{
     Dag,
     workload::{self, DagWorkload, JobTemplate},
 };
-use std::{
-    collections::BTreeMap,
-    error::Error,
-    fs,
-    io::Write as _,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, error::Error, fs, io::Write as _, path::Path, sync::Arc};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -74,9 +67,16 @@ fn published_workflows_are_drawn_and_none_for_two_splits() -> Outcome {
 #[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn shapes_of_alibaba_are_drawn_and_none_for_two_splits() -> Outcome {
     let workload = open(&format!("shapes:{},jobs=20000", shared("alibaba/dags.json.gz")))?;
-    let said = "no two splits draw from the same DAGs: 14478 for train, 4344 for validation, 5791 for test, 4344 for final";
+    let said =
+        "no two splits draw from the same DAGs: 14478 for train, 4344 for validation, 5791 for test, 4344 for final";
     assert!(workload.notes().iter().any(|note| note == said), "{:#?}", workload.notes());
-    assert!(workload.notes().iter().any(|note| note == "tasks of 7394 stages took less than a second, and are taken to take one"));
+    assert!(
+        workload
+            .notes()
+            .iter()
+            .any(|note| note
+                == "7394 of 107035 stages have tasks that took less than a second, and are taken to take one")
+    );
     let (mut totals, mut shapes) = ([0, 0, 0], BTreeMap::<String, Split>::new());
     for split in Split::ALL {
         let jobs = drawn(&workload, split, 12);
@@ -118,8 +118,8 @@ fn jobs_of_alibaba_come_when_their_first_stage_started() -> Outcome {
     assert_eq!(runs, &[vec![[0.0, 10_000.0]; 2], vec![[10_000.0, 40_000.0]; 3], vec![[0.0, 20_000.0]]]);
     for note in [
         "when jobs were submitted is not in the trace: their first task starts some time later",
-        "1 DAGs are left out, as of some of their stages nobody knows how long they take",
-        "tasks of 1 stages took less than a second, and are taken to take one",
+        "1 of 4 DAGs are left out, as nobody knows how long all of their stages take",
+        "1 of 5 stages have tasks that took less than a second, and are taken to take one",
         "there are 7 executors, as many as instances ran at once at most if those of a stage all run from its start to its end (`executors=N` sets another number)",
     ] {
         assert!(workload.notes().iter().any(|said| said == note), "{note}: {:#?}", workload.notes());
@@ -129,7 +129,12 @@ fn jobs_of_alibaba_come_when_their_first_stage_started() -> Outcome {
     assert_eq!(open(&format!("alibaba:{},executors=3", path.display()))?.cluster().num_executors, 3);
     fs::write(&path, "M1,200000,j_1,1,Terminated,110,120,100,0.2\n")?;
     let message = refused(&format!("alibaba:{}", path.display()));
-    assert!(message.contains("has 200000 instances at once, and at most 100000 executors are possible: `executors=N` names fewer"), "{message}");
+    assert!(
+        message.contains(
+            "has 200000 instances at once, and at most 100000 executors are possible: `executors=N` names fewer"
+        ),
+        "{message}"
+    );
     fs::write(&path, "M1,2,j_1,1,Running,110,0,100,0.2\n")?;
     assert!(refused(&format!("alibaba:{}", path.display())).contains("has no job whose stages all ran to their end"));
     Ok(())
@@ -139,7 +144,16 @@ fn jobs_of_alibaba_come_when_their_first_stage_started() -> Outcome {
 fn a_trace_of_alibaba_is_cut_by_time_plain_or_packed() -> Outcome {
     let dir = tempfile::tempdir()?;
     let (plain, packed) = (dir.path().join("tasks"), dir.path().join("batch_task.csv.gz"));
-    let line = |i: u32| format!("M1,{},j_{i},1,Terminated,{},{},100,0.2\nR2_1,1,j_{i},1,Terminated,{},{},100,0.2\n", 1 + i % 3, 100 + 7 * i, 120 + 7 * i, 120 + 7 * i, 133 + 7 * i);
+    let line = |i: u32| {
+        format!(
+            "M1,{},j_{i},1,Terminated,{},{},100,0.2\nR2_1,1,j_{i},1,Terminated,{},{},100,0.2\n",
+            1 + i % 3,
+            100 + 7 * i,
+            120 + 7 * i,
+            120 + 7 * i,
+            133 + 7 * i
+        )
+    };
     let text: String = (0..900).map(line).collect();
     fs::write(&plain, &text)?;
     fs::write(&packed, sched_distill_core::workload::pack_text(text.as_bytes()))?;
@@ -181,9 +195,16 @@ fn files_tell_which_workload_reads_them() -> Outcome {
     assert_eq!(reads(workflow, &path, &folder)?, ["wfcommons"]);
     let workload = open(&format!("wfcommons:{}", folder.display()))?;
     assert_eq!(workload.jobs(1)[0].template.graph().name(), "a");
-    assert!(workload.notes().iter().any(|note| note.starts_with("1 workflows are not enough to be divided")), "{:?}", workload.notes());
+    assert!(
+        workload.notes().iter().any(|note| note.starts_with("there are fewer than 20 different workflows")),
+        "{:?}",
+        workload.notes()
+    );
     assert_eq!(reads(TASKS, &path, &path)?, ["alibaba"]);
-    assert!(refused(&format!("wfcommons:{}", folder.display())).contains("has 1 files, none of which is a workflow in WfFormat 1.5"));
+    assert!(
+        refused(&format!("wfcommons:{}", folder.display()))
+            .contains("has 1 files, none of which is a workflow in WfFormat 1.5")
+    );
     assert_eq!(reads("{\"columns\": {}, \"jobs\" : [ [ [[1, 2]], [] ] ]}", &path, &path)?, ["shapes"]);
     for text in ["", r#"{"jobs": [{"arrival_ms": 0, "stages": []}]}"#, "a,b\n", "[[[1, 2]]]"] {
         assert!(reads(text, &path, &path)?.is_empty(), "{text}");
@@ -202,10 +223,10 @@ fn shapes_without_a_rate_come_at_full_load() -> Outcome {
     let workload = open(&format!("shapes:{},executors=18", path.display()))?;
     let notes = [
         "row 21 is left out: its stages wait for each other in a circle",
-        "tasks of 10 stages took less than a second, and are taken to take one",
+        "10 of 40 stages have tasks that took less than a second, and are taken to take one",
         "when DAGs came is not recorded: they are drawn, and come at a rate of 2.000e-3 a ms, which is a load of 1.00 on 18 executors (`rate` and `executors` set others)",
         // They are all the same.
-        "20 DAGs are not enough to be divided: every split draws from all of them",
+        "there are fewer than 20 different DAGs, too few to be divided: every split draws from all",
     ];
     assert_eq!(workload.notes(), notes);
     let jobs = workload.jobs(1);
@@ -214,7 +235,11 @@ fn shapes_without_a_rate_come_at_full_load() -> Outcome {
     let stages = jobs[0].template.graph().stages();
     assert_eq!((stages[0].num_tasks, stages[1].num_tasks, stages[0].rough_ms), (1, 4, 1000.0));
     let other = open(&format!("shapes:{},executors=18,rate=4e-5,jobs=3,edge=giant,durations=median", path.display()))?;
-    assert!(other.jobs(1).len() == 3 && other.notes()[2].contains("4.000e-5 a ms, which is a load of 0.02"), "{:?}", other.notes());
+    assert!(
+        other.jobs(1).len() == 3 && other.notes()[2].contains("4.000e-5 a ms, which is a load of 0.02"),
+        "{:?}",
+        other.notes()
+    );
     fs::write(&path, "{\"jobs\": []}")?;
     let message = refused(&format!("shapes:{}", path.display()));
     assert!(message.contains("dags.json: to its end: there is no row; a row is [stages, edges] of a DAG"), "{message}");

@@ -225,7 +225,11 @@ fn files_of_another_form_are_refused() -> Outcome {
         (WORKFLOW, Format::AlibabaTasks, "is a job; here"),
         (TASKS, Format::WfCommons, "line 1: expected value at line 1 column 1; a workflow has"),
         ("{\"jobs\": [[[[1, 1]]]]}", Format::Shapes, "line 1, column 20: invalid length 1"),
-        ("{\"jobs\": [[[], []]]}", Format::Shapes, "row 1: none of 1 rows is a DAG; here it has no stage; a row is [stages, edges]"),
+        (
+            "{\"jobs\": [[[], []]]}",
+            Format::Shapes,
+            "row 1: none of 1 rows is a DAG; here it has no stage; a row is [stages, edges]",
+        ),
         ("{}", Format::WfCommons, "the object: there is no `workflow`"),
         (
             r#"{"schemaVersion":"1.4","workflow":{"tasks":[]}}"#,

@@ -45,7 +45,12 @@ fn requests_are_cut_by_time() -> Outcome {
     let line = |i: u32| format!(r#"{{"timestamp": {}, "input_length": {}, "output_length": 1}}"#, 500 * i, i + 1);
     fs::write(&path, (0..3000).map(line).collect::<Vec<_>>().join("\n"))?;
     let spec = format!("mooncake:{},unit=1,decode=0", path.display());
-    for cut in ["split=time", "split=interleaved", "split=time,window=30s,stride=10s,gap=0s,rate=4", "split=interleaved,load=0.5"] {
+    for cut in [
+        "split=time",
+        "split=interleaved",
+        "split=time,window=30s,stride=10s,gap=0s,rate=4",
+        "split=interleaved,load=0.5",
+    ] {
         let workload = open(&format!("{spec},{cut}"))?;
         assert!(no_request_is_in_two_splits(&workload) > 2000, "{cut}");
         assert!(workload.notes().iter().any(|note| note.starts_with("windows of ")), "{:?}", workload.notes());
@@ -54,7 +59,10 @@ fn requests_are_cut_by_time() -> Outcome {
     assert_eq!(fast.cluster().horizon_ms, 7500.0);
     let tasks = fast.jobs(EpisodeId::new(1, Split::Test, 0));
     // 30 s with a request each half, four times as fast; and the same whatever the seed.
-    assert!(tasks.len() == 60 && tasks.windows(2).all(|pair| (pair[1].arrival_ms - pair[0].arrival_ms - 125.0).abs() < 1e-6));
+    assert!(
+        tasks.len() == 60
+            && tasks.windows(2).all(|pair| (pair[1].arrival_ms - pair[0].arrival_ms - 125.0).abs() < 1e-6)
+    );
     assert_eq!(tasks, fast.jobs(EpisodeId::new(9, Split::Test, 0)));
     // As much work as `load` says, whatever the rate that takes.
     let load = open(&format!("{spec},split=time,load=0.5"))?;
@@ -63,7 +71,11 @@ fn requests_are_cut_by_time() -> Outcome {
     let halved = open(&format!("{spec},split=time,understated=0.5"))?;
     let [one, other] = [1, 2].map(|seed| halved.jobs(EpisodeId::new(seed, Split::Train, 0)));
     let understated = one.iter().filter(|task| task.declared_size < task.size).count();
-    assert!(one == other && (one.len() / 4..one.len() * 3 / 4).contains(&understated), "{understated} of {}", one.len());
+    assert!(
+        one == other && (one.len() / 4..one.len() * 3 / 4).contains(&understated),
+        "{understated} of {}",
+        one.len()
+    );
     for (more, says) in [
         ("split=time,seconds=5", "seconds must be left out with a `split`"),
         ("split=time,load=1,rate=2", "rate must be left out with a `load`"),
@@ -81,7 +93,9 @@ fn requests_are_cut_by_time() -> Outcome {
 fn a_workload_and_the_file_that_it_becomes_are_the_same() -> Outcome {
     let dir = tempfile::tempdir()?;
     let (path, file) = (dir.path().join("chats.jsonl"), dir.path().join("tasks.json"));
-    let line = |i: u32| format!(r#"{{"timestamp": {}, "input_length": {}, "output_length": {}}}"#, 333 * i, 64 * (i % 7), i % 5);
+    let line = |i: u32| {
+        format!(r#"{{"timestamp": {}, "input_length": {}, "output_length": {}}}"#, 333 * i, 64 * (i % 7), i % 5)
+    };
     fs::write(&path, (0..900).map(line).collect::<Vec<_>>().join("\n"))?;
     let write = Serving::WRITE_JOBS.ok_or("jobs are written")?;
     let id = EpisodeId::new(3, Split::Train, 0);
@@ -101,7 +115,10 @@ fn a_workload_and_the_file_that_it_becomes_are_the_same() -> Outcome {
         fs::write(&file, text)?;
         let read = open(&format!("json:{}", file.display()))?;
         assert!(!jobs.is_empty() && read.jobs(id) == jobs, "{spec}");
-        assert_eq!((&read.cluster().server, read.cluster().horizon_ms), (&workload.cluster().server, workload.cluster().horizon_ms));
+        assert_eq!(
+            (&read.cluster().server, read.cluster().horizon_ms),
+            (&workload.cluster().server, workload.cluster().horizon_ms)
+        );
     }
     let said = Serving::shapes(&open("builtin,applications=2,understated=1")?.jobs(1));
     let names: Vec<&str> = said.iter().map(|(name, _)| *name).collect();

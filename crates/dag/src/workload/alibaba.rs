@@ -30,7 +30,8 @@ pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
     let costs = Costs { events: &|job: &JobArrival| super::events(1.0, job.template.tasks() as f64), bytes: 0.0 };
     let refused = |problem| WorkloadError::Format { path: path.to_owned(), problem };
     let history = History::new(imported.jobs, &cut, WINDOW_JOBS, &costs).map_err(refused)?;
-    let workload = history.on(Cluster::new(num_executors, delay_ms), vec![path.to_owned()]).checked(spec, HISTORY_LESS)?;
+    let workload =
+        history.on(Cluster::new(num_executors, delay_ms), vec![path.to_owned()]).checked(spec, HISTORY_LESS)?;
     Ok(believed.of(workload).with_notes(imported.notes))
 }
 
@@ -51,18 +52,25 @@ impl Imported {
         let (mut jobs, mut steps): (Vec<(JobArrival, &Dag)>, _) = (Vec::new(), Vec::new());
         for dag in &log.dags {
             // Whoever knows how long all stages ran knows when they started.
-            let (Some(template), Some(start_ms)) = (templates.template(path, &dag.id, dag)?, dag.start_ms) else { continue };
+            let (Some(template), Some(start_ms)) = (templates.template(path, &dag.id, dag)?, dag.start_ms) else {
+                continue;
+            };
             for stage in &dag.stages {
                 if let (Some(from_ms), Some(took_ms)) = (stage.start_ms, duration_ms(stage, LEAST_MS)) {
                     let from_ms = from_ms as f64;
-                    steps.extend([(from_ms, i64::from(stage.num_tasks)), (from_ms + took_ms, -i64::from(stage.num_tasks))]);
+                    steps.extend([
+                        (from_ms, i64::from(stage.num_tasks)),
+                        (from_ms + took_ms, -i64::from(stage.num_tasks)),
+                    ]);
                 }
             }
             jobs.push((JobArrival { arrival_ms: start_ms as f64, template: Arc::new(template) }, dag));
         }
         notes.extend(templates.notes());
         let Some(first_ms) = jobs.first().map(|(job, _)| job.arrival_ms) else {
-            let problem = "has no job whose stages all ran to their end; at least one is needed: give more of the trace".to_owned();
+            let problem =
+                "has no job whose stages all ran to their end; at least one is needed: give more of the trace"
+                    .to_owned();
             return Err(WorkloadError::Format { path: path.to_owned(), problem });
         };
         let all: u64 = jobs.iter().map(|(job, _)| job.template.tasks()).sum();
@@ -101,7 +109,9 @@ impl Imported {
                 Ok(most)
             }
             _ => {
-                let problem = format!("has {most} instances at once, and at most 100000 executors are possible: `executors=N` names fewer");
+                let problem = format!(
+                    "has {most} instances at once, and at most 100000 executors are possible: `executors=N` names fewer"
+                );
                 Err(WorkloadError::Format { path: path.to_owned(), problem })
             }
         }

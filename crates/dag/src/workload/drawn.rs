@@ -12,6 +12,9 @@ use std::{collections::BTreeMap, sync::Arc};
 /// Shares of the jobs that each [`Split`] draws from, in their order: as of histories that are cut by time.
 const SHARES: [f64; 4] = [0.5, 0.15, 0.2, 0.15];
 
+/// Kinds of jobs that are divided, at least: fewer would leave a split the same jobs in every episode.
+const LEAST_KINDS: usize = 20;
+
 /// Jobs of a file, each as likely as any other.
 #[derive(Clone, Debug)]
 pub struct Drawn {
@@ -30,14 +33,14 @@ impl Drawn {
         Self { jobs, parts: None, arrivals, stream }
     }
 
-    /// The same, where each split draws from jobs of its own: those of one kind are in one split. If there are fewer kinds than splits, all draw
-    /// from all of them.
+    /// The same, where each split draws from jobs of its own: those of one kind are in one split. If there are few kinds, all draw from all of
+    /// them.
     pub(super) fn divided(mut self, kind: impl Fn(usize, &JobTemplate) -> String) -> Self {
         let mut kinds: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for (place, job) in self.jobs.iter().enumerate() {
             kinds.entry(kind(place, job)).or_default().push(place as u32);
         }
-        if kinds.len() < SHARES.len() {
+        if kinds.len() < LEAST_KINDS {
             return self;
         }
         // The largest first, which leaves small ones to even out the shares; of equals in an order that names do not tell.
@@ -86,9 +89,14 @@ impl Drawn {
             self.arrivals.cluster().num_executors
         );
         let divided = match &self.parts {
-            None => format!("{} {what} are not enough to be divided: every split draws from all of them", self.jobs.len()),
+            None => {
+                format!(
+                    "there are fewer than {LEAST_KINDS} different {what}, too few to be divided: every split draws from all"
+                )
+            }
             Some(parts) => {
-                let each = Split::ALL.iter().zip(parts).map(|(split, part)| format!("{} for {}", part.len(), split.name()));
+                let each =
+                    Split::ALL.iter().zip(parts).map(|(split, part)| format!("{} for {}", part.len(), split.name()));
                 format!("no two splits draw from the same {what}: {}", each.collect::<Vec<_>>().join(", "))
             }
         };
@@ -155,17 +163,19 @@ mod tests {
         for (split, share) in Split::ALL.into_iter().zip(SHARES) {
             let part = drawn.part(split);
             assert!((part.len() as f64 / 400.0 - share).abs() < 0.02, "{split:?} {}", part.len());
-            let kinds: BTreeSet<String> = part.iter().map(|job| kind(job.graph().stages()[0].num_tasks as usize - 1)).collect();
+            let kinds: BTreeSet<String> =
+                part.iter().map(|job| kind(job.graph().stages()[0].num_tasks as usize - 1)).collect();
             assert!(kinds.iter().all(|kind| seen.insert(kind.clone())), "{split:?}");
-            let drawn: Vec<JobArrival> = (0..40).flat_map(|i| drawn.jobs(&drawn.cluster(), EpisodeId::new(3, split, i))).collect();
+            let drawn: Vec<JobArrival> =
+                (0..40).flat_map(|i| drawn.jobs(&drawn.cluster(), EpisodeId::new(3, split, i))).collect();
             assert!(drawn.iter().all(|job| part.contains(&&*job.template)));
             // All of them come up.
             let names: BTreeSet<&str> = drawn.iter().map(|job| job.template.graph().name()).collect();
             assert_eq!(names.len(), part.len());
         }
-        let few = Drawn::new(jobs(9), Arrivals::default(), "test").divided(|place, _| format!("{}", place % 3));
-        assert!(Split::ALL.into_iter().all(|split| few.part(split).len() == 9));
-        assert!(few.notes("jobs")[1].starts_with("9 jobs are not enough to be divided"));
+        let few = Drawn::new(jobs(90), Arrivals::default(), "test").divided(|place, _| format!("{}", place % 19));
+        assert!(Split::ALL.into_iter().all(|split| few.part(split).len() == 90));
+        assert!(few.notes("jobs")[1].starts_with("there are fewer than 20 different jobs"));
     }
 
     #[test]
@@ -173,6 +183,8 @@ mod tests {
         let drawn = Drawn::new(jobs(9), Arrivals::default(), "test").at_full_load();
         // 1 to 9 tasks of a second, on ten executors.
         assert!((drawn.arrivals.rate - 10.0 / 5000.0).abs() < 1e-12 && (drawn.load() - 1.0).abs() < 1e-12);
-        assert!(drawn.notes("jobs")[0].ends_with("at a rate of 2.000e-3 a ms, which is a load of 1.00 on 10 executors (`rate` and `executors` set others)"));
+        assert!(drawn.notes("jobs")[0].ends_with(
+            "at a rate of 2.000e-3 a ms, which is a load of 1.00 on 10 executors (`rate` and `executors` set others)"
+        ));
     }
 }

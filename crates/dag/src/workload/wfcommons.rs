@@ -72,7 +72,10 @@ fn read(path: &Path, warmup_ms: f64) -> Result<Pool, WorkloadError> {
         notes.extend(log.skipped.iter().map(|skipped| format!("{}: {skipped}", stem(file))));
         if log.missing_parents > 0 {
             let lost = log.missing_parents;
-            notes.push(format!("{}: {lost} edges are left out, as they come from or lead to tasks that are not there", stem(file)));
+            notes.push(format!(
+                "{}: {lost} edges are left out, as they come from or lead to tasks that are not there",
+                stem(file)
+            ));
         }
     }
     if files.len() < count {

@@ -57,7 +57,8 @@ pub(super) fn read(path: &Path, progress: &mut Progress<'_>) -> Result<DagLog, H
 /// The DAG at this place, from 1 on; else what is wrong with it.
 fn dag(at: u64, stages: &[(u64, f64)], edges: Vec<[u32; 2]>) -> Result<Dag, &'static str> {
     let stage = |(place, &(instances, seconds)): (usize, &(u64, f64))| {
-        let num_tasks = u32::try_from(instances).ok().filter(|&n| n > 0).ok_or("a stage has no instance, or too many")?;
+        let num_tasks =
+            u32::try_from(instances).ok().filter(|&n| n > 0).ok_or("a stage has no instance, or too many")?;
         if !(0.0..=MOST_S).contains(&seconds) {
             return Err("a stage takes a time that is not in 0..=1e12 s");
         }
@@ -67,7 +68,9 @@ fn dag(at: u64, stages: &[(u64, f64)], edges: Vec<[u32; 2]>) -> Result<Dag, &'st
     let stages: Vec<Stage> = stages.iter().enumerate().map(stage).collect::<Result<_, _>>()?;
     match stages.len() as u64 {
         0 => return Err("it has no stage"),
-        n if edges.iter().flatten().any(|&end| u64::from(end) >= n) => return Err("an edge names a stage that is not there"),
+        n if edges.iter().flatten().any(|&end| u64::from(end) >= n) => {
+            return Err("an edge names a stage that is not there");
+        }
         _ => {}
     }
     let (stages, edges) = order::ordered(stages, edges).ok_or("its stages wait for each other in a circle")?;

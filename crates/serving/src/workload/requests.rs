@@ -142,9 +142,14 @@ fn refuse_both(spec: &Spec, args: &Args<'_>, cut: &Cut) -> Result<(), WorkloadEr
         refused("seconds", "left out with a `split`, where `window` is how long an episode lasts")?;
     }
     match is_cut {
-        true if spec.params.contains_key("load") => refused("rate", "left out with a `load`, which says how fast requests come"),
+        true if spec.params.contains_key("load") => {
+            refused("rate", "left out with a `load`, which says how fast requests come")
+        }
         true => Ok(()),
-        false => refused("rate", "given with split=time or split=interleaved; without a `split`, `load` says how fast requests come"),
+        false => refused(
+            "rate",
+            "given with split=time or split=interleaved; without a `split`, `load` says how fast requests come",
+        ),
     }
 }
 

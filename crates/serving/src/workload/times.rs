@@ -40,7 +40,9 @@ impl Selected {
         }
         let given = [("model", model), ("hardware", hardware), ("parallel", parallel.map(|n| n.to_string()))];
         match given.iter().find_map(|(key, value)| Some((key, value.as_ref()?))) {
-            Some((key, value)) => Err(args.conflict(key, value, "given with `times=FILE`, the times of which it names a set")),
+            Some((key, value)) => {
+                Err(args.conflict(key, value, "given with `times=FILE`, the times of which it names a set"))
+            }
             None => Ok(None),
         }
     }
@@ -105,7 +107,9 @@ fn listed<'a>(sets: impl Iterator<Item = &'a Set>) -> String {
     for (model, hardware, n) in sets {
         parallel.entry((model, hardware)).or_default().push(n.to_string());
     }
-    let set = |((model, hardware), n): ((&str, &str), Vec<String>)| format!("model={model} hardware={hardware} parallel={}", n.join("|"));
+    let set = |((model, hardware), n): ((&str, &str), Vec<String>)| {
+        format!("model={model} hardware={hardware} parallel={}", n.join("|"))
+    };
     parallel.into_iter().map(set).collect::<Vec<_>>().join(", ")
 }
 

@@ -89,11 +89,17 @@ fn what_is_not_there_is_told_with_what_is() -> Outcome {
     };
     let all = "`model`, `hardware` and `parallel` name one of model=m hardware=h parallel=1|2, model=m2 hardware=g parallel=4";
     let message = refused(Some("llama"), None, 100).unwrap_err();
-    assert!(message.contains("times.csv: has no set of times that is meant here;") && message.ends_with(all), "{message}");
+    assert!(
+        message.contains("times.csv: has no set of times that is meant here;") && message.ends_with(all),
+        "{message}"
+    );
     assert!(refused(Some("m"), None, 100).unwrap_err().contains("has more than one set"));
     assert_eq!(refused(Some("m2"), None, 100).as_deref(), Ok("m2 on g with tensor parallelism 4"));
     let message = refused(Some("m"), Some(1), 64).unwrap_err();
-    assert!(message.contains("prompts of 100 tokens, which are not whole units of 64") && message.ends_with("such as 100"), "{message}");
+    assert!(
+        message.contains("prompts of 100 tokens, which are not whole units of 64") && message.ends_with("such as 100"),
+        "{message}"
+    );
     Ok(())
 }
 
