@@ -90,7 +90,8 @@ pub(super) fn run(args: &ImportArgs, common: &Common, output: &mut Output) -> Re
     let info = found.scenario.info();
     let workload = spec("json", &args.output);
     output.text(format!("\n{}: {jobs} jobs; schedule them with:", args.output.display()))?;
-    let policies: Vec<String> = found.scenario.baselines().iter().take(2).map(|id| format!("-p {}", quoted(id))).collect();
+    let policies: Vec<String> =
+        found.scenario.baselines().iter().take(2).map(|id| format!("-p {}", quoted(id))).collect();
     output.text(format!("  distill simulate --scenario {} {} -w {workload}", info.name, policies.join(" ")))?;
     output.json(
         "import",

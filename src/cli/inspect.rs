@@ -97,7 +97,8 @@ fn inspect_history(found: &history::Found, replays: bool, output: &mut Output) -
         history::describe_replay(replay.as_ref(), output)?;
     }
     let info = found.scenario.info();
-    let policies: Vec<String> = found.scenario.baselines().iter().take(2).map(|id| format!("-p {}", quoted(id))).collect();
+    let policies: Vec<String> =
+        found.scenario.baselines().iter().take(2).map(|id| format!("-p {}", quoted(id))).collect();
     output.text("\nsound; schedule it with:")?;
     output.text(format!(
         "  distill simulate --scenario {} {} -w {}",

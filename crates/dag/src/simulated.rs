@@ -12,7 +12,10 @@ use crate::{
 use sched_distill_core::{
     rng::Stream,
     scenario::Said,
-    simulation::{Edit, EditBudget, EditError, EditInfo, Editable, LogDef, NamedWorkload, Replay, Simulated, WorkloadDef, WriteJobs, small_steps},
+    simulation::{
+        Edit, EditBudget, EditError, EditInfo, Editable, LogDef, NamedWorkload, Replay, Simulated, WorkloadDef,
+        WriteJobs, small_steps,
+    },
     workload::WorkloadError,
 };
 use std::sync::Arc;

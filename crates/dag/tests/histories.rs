@@ -55,8 +55,11 @@ fn durations(workload: &DagWorkload, policy: &str, id: EpisodeId) -> Result<Dura
 fn an_event_log_has_the_dags_arrivals_and_durations_of_its_episode() -> Outcome {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("log");
-    for (episode, policy) in (0..100).zip(["fair", "sjf-cp,temperature=0.5,mode=sample", "fifo", "random"].into_iter().cycle()) {
-        let workload = open(["builtin,jobs=6,executors=7", "builtin,jobs=5,executors=3,edge=mix"][episode as usize % 2])?;
+    for (episode, policy) in
+        (0..100).zip(["fair", "sjf-cp,temperature=0.5,mode=sample", "fifo", "random"].into_iter().cycle())
+    {
+        let workload =
+            open(["builtin,jobs=6,executors=7", "builtin,jobs=5,executors=3,edge=mix"][episode as usize % 2])?;
         let id = EpisodeId::new(5, Split::Test, episode);
         write(&workload, policy, id, &path)?;
         let log = spark::read(&path, &mut |_, _| {})?;
@@ -69,7 +72,10 @@ fn an_event_log_has_the_dags_arrivals_and_durations_of_its_episode() -> Outcome 
         let (mut found, mut first_stage) = (Durations::new(), 0);
         for ((read, job), number) in queries.jobs.iter().zip(&jobs).zip(0..) {
             let graph = job.template.graph();
-            assert_eq!((read.name.as_str(), read.submission_ms - first_ms), (graph.name(), job.arrival_ms.round() as i64));
+            assert_eq!(
+                (read.name.as_str(), read.submission_ms - first_ms),
+                (graph.name(), job.arrival_ms.round() as i64)
+            );
             assert!(read.is_complete && read.assumed_edges.is_empty());
             // Stages are read in the order in which they were submitted.
             let place = |stage: u32| read.stages[stage as usize].id - first_stage;
@@ -147,7 +153,8 @@ fn a_log_and_the_workload_file_that_it_becomes_are_the_same() -> Outcome {
     assert!(cut.most_episodes(Split::Test).is_some_and(|n| n >= 8), "{:?}", cut.notes());
     assert!(cut.notes().iter().any(|note| note.starts_with("windows of ")), "{:?}", cut.notes());
     // Windows begin with what ran or waited then.
-    let left = |episode| cut.jobs(EpisodeId::new(1, Split::Test, episode)).iter().filter(|job| job.arrival_ms == 0.0).count();
+    let left =
+        |episode| cut.jobs(EpisodeId::new(1, Split::Test, episode)).iter().filter(|job| job.arrival_ms == 0.0).count();
     assert!((0..8).map(left).sum::<usize>() > 8);
     Ok(())
 }
@@ -162,7 +169,8 @@ fn what_is_wrong_with_a_recorded_job_is_said() -> Outcome {
     };
     let stage = |runs: &str| format!(r#"{{"num_tasks": 2, "durations": 5{runs}}}"#);
     let job = |stages: &str, more: &str| format!(r#"{{"arrival_ms": 3{more}, "stages": [{stages}]}}"#);
-    let [one, two, back] = [r#", "runs": [[3, 8]]"#, r#", "runs": [[3, 8], [4, 9]]"#, r#", "runs": [[3, 8], [9, 4]]"#].map(stage);
+    let [one, two, back] =
+        [r#", "runs": [[3, 8]]"#, r#", "runs": [[3, 8], [4, 9]]"#, r#", "runs": [[3, 8], [9, 4]]"#].map(stage);
     for (text, says) in [
         (job(&one, ""), "job 0, stage 0: has 1 `runs` for 2 tasks"),
         (job(&back, ""), "`runs` must be pairs of start and end in 0..=1e15 ms, got [9.0, 4.0]"),

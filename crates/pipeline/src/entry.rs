@@ -56,12 +56,7 @@ impl<S: Simulated> Entry<S> {
 
     /// How many of so many episodes of a split a workload has: all of them, but for a history that is cut by time, whose windows may not be
     /// counted twice where intervals are made of them. The caller is told.
-    pub(super) fn episodes(
-        (id, workload): (&str, &Workload<S>),
-        split: Split,
-        wanted: u32,
-        caller: Caller<'_>,
-    ) -> u32 {
+    pub(super) fn episodes((id, workload): (&str, &Workload<S>), split: Split, wanted: u32, caller: Caller<'_>) -> u32 {
         match workload.most_episodes(split).filter(|&most| most < wanted) {
             None => wanted,
             Some(most) => {

@@ -70,8 +70,10 @@ impl ReplayError {
     }
 
     fn of(pairs: Vec<[f64; 2]>) -> Option<Self> {
-        let mean = |pairs: &[[f64; 2]], place: usize| pairs.iter().map(|pair| pair[place]).sum::<f64>() / pairs.len() as f64;
-        let mut errors: Vec<f64> = pairs.iter().map(|[recorded, simulated]| (simulated / recorded - 1.0).abs()).collect();
+        let mean =
+            |pairs: &[[f64; 2]], place: usize| pairs.iter().map(|pair| pair[place]).sum::<f64>() / pairs.len() as f64;
+        let mut errors: Vec<f64> =
+            pairs.iter().map(|[recorded, simulated]| (simulated / recorded - 1.0).abs()).collect();
         errors.sort_by(f64::total_cmp);
         (!pairs.is_empty()).then(|| Self {
             jobs: pairs.len(),
@@ -153,10 +155,16 @@ pub(super) fn replay<S: Simulated>(
 /// # Errors
 ///
 /// A workload that cannot be opened, one of which such a file cannot say all, what cannot be written.
-pub(super) fn write_jobs<S: Simulated>(scenario: &Entry<S>, id: &str, out: &mut dyn Write) -> Result<usize, PipelineError> {
+pub(super) fn write_jobs<S: Simulated>(
+    scenario: &Entry<S>,
+    id: &str,
+    out: &mut dyn Write,
+) -> Result<usize, PipelineError> {
     let Some(write) = S::WRITE_JOBS else {
         let name = S::INFO.name;
-        return Err(PipelineError::Refused(format!("jobs of the scenario `{name}` are not written as a workload file")));
+        return Err(PipelineError::Refused(format!(
+            "jobs of the scenario `{name}` are not written as a workload file"
+        )));
     };
     let workload = scenario.workload(id)?;
     let jobs = workload.jobs(EpisodeId::new(0, Split::Train, 0));

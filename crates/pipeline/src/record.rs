@@ -57,7 +57,8 @@ pub fn record<S: Simulated>(
         return Err(PipelineError::TooManyEpisodes { first: params.first_episode, episodes: params.episodes });
     }
     let end = params.first_episode + params.episodes;
-    let end = Entry::<S>::episodes((&params.workload, &workload), params.split, end, caller).max(params.first_episode + 1);
+    let end =
+        Entry::<S>::episodes((&params.workload, &workload), params.split, end, caller).max(params.first_episode + 1);
     let request = RecordRequest::<S> {
         policy_id: &policy_id,
         policy: &*policy,

@@ -3,8 +3,8 @@
 use super::{
     AttackRequest, Attacked, AugmentRequest, Augmented, Caller, Certified, CertifyRequest, CheckParams, Checked,
     CompareParams, Comparison, DecisionTime, Entry, Hear, LogParams, LoopParams, PipelineError, Pipes, PracticeParams,
-    RecordParams, ReplayError, ServeParams, Survey, augment, chance, check, compare, history, latency, practice, record,
-    run_loop,
+    RecordParams, ReplayError, ServeParams, Survey, augment, chance, check, compare, history, latency, practice,
+    record, run_loop,
 };
 use sched_distill_core::{
     level::FeatureSet,

@@ -41,8 +41,30 @@ const MOST_WINDOWS: f64 = 1e5;
 
 /// Lengths of windows that are chosen where none is named, s.
 const LENGTHS_S: [f64; 24] = [
-    1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10800.0, 21600.0, 43200.0,
-    86400.0, 172_800.0, 259_200.0, 604_800.0, 1_209_600.0, 2_592_000.0, 7_776_000.0,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    15.0,
+    30.0,
+    60.0,
+    120.0,
+    300.0,
+    600.0,
+    900.0,
+    1800.0,
+    3600.0,
+    7200.0,
+    10800.0,
+    21600.0,
+    43200.0,
+    86400.0,
+    172_800.0,
+    259_200.0,
+    604_800.0,
+    1_209_600.0,
+    2_592_000.0,
+    7_776_000.0,
 ];
 
 /// A job of a history, as far as cutting goes: when it was submitted, and when it had ended, if that is known, ms.
@@ -294,7 +316,10 @@ fn per_window(jobs: f64) -> String {
 #[must_use]
 pub fn duration(ms: f64) -> String {
     const UNITS: [(&str, f64); 4] = [("d", 86.4e6), ("h", 3.6e6), ("min", 6e4), ("s", 1e3)];
-    let (unit, of) = UNITS.into_iter().find(|&(_, of)| ms >= 2.0 * of || (ms / of).fract() == 0.0 && ms >= of).unwrap_or(("ms", 1.0));
+    let (unit, of) = UNITS
+        .into_iter()
+        .find(|&(_, of)| ms >= 2.0 * of || (ms / of).fract() == 0.0 && ms >= of)
+        .unwrap_or(("ms", 1.0));
     let number = ms / of;
     let decimals = usize::from(number < 100.0 && (number - number.round()).abs() >= 0.05);
     format!("{number:.decimals$} {unit}")
@@ -320,9 +345,12 @@ mod tests {
 
     #[test]
     fn no_job_is_in_two_periods_whatever_the_cut() {
-        for params in
-            [",split=time", ",split=interleaved", ",split=time,window=1h,stride=10m,gap=0s", ",split=interleaved,gap=7m,window=20m"]
-        {
+        for params in [
+            ",split=time",
+            ",split=interleaved",
+            ",split=time,window=1h,stride=10m,gap=0s",
+            ",split=interleaved,gap=7m,window=20m",
+        ] {
             let windows = cut(params).unwrap().windows(&steady(3000), 50).unwrap().unwrap();
             let mut used: BTreeMap<usize, Split> = BTreeMap::new();
             for split in Split::ALL {
@@ -355,7 +383,10 @@ mod tests {
         let test = &windows.by_split[Split::Test as usize];
         assert!(test.windows(2).all(|pair| pair[0].jobs.end <= pair[1].jobs.start));
         let said = windows.to_string();
-        assert!(said.starts_with("windows of 1 h every 10 min (of test and final: no two overlap), a gap of 30 min"), "{said}");
+        assert!(
+            said.starts_with("windows of 1 h every 10 min (of test and final: no two overlap), a gap of 30 min"),
+            "{said}"
+        );
         assert!(said.ends_with("14 with 60 jobs for final"), "{said}");
     }
 

@@ -1,8 +1,6 @@
 //! The form of a workload file, read and written: `docs/workload-format.md`.
 
-use super::{
-    Cluster, DurationTable, JobArrival, JobTemplate, Recorded, StageTemplate, Waves, duration::LEVELS,
-};
+use super::{Cluster, DurationTable, JobArrival, JobTemplate, Recorded, StageTemplate, Waves, duration::LEVELS};
 use crate::graph::{JobError, TIMES_MS};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -91,14 +89,22 @@ impl RawJob {
         for (i, mut stage) in self.stages.into_iter().enumerate() {
             if let Some(found) = stage.runs.take() {
                 if runs.len() < i {
-                    return Err(JobError::stage(i, "has `runs`, and a stage before it has none; give them of all or of none"));
+                    return Err(JobError::stage(
+                        i,
+                        "has `runs`, and a stage before it has none; give them of all or of none",
+                    ));
                 }
-                runs.push(read_runs(found, stage.num_tasks, arrival_ms).map_err(|problem| JobError::stage(i, problem))?);
+                runs.push(
+                    read_runs(found, stage.num_tasks, arrival_ms).map_err(|problem| JobError::stage(i, problem))?,
+                );
             }
             stages.push(stage.read(warmup_ms).map_err(|problem| JobError::stage(i, problem))?);
         }
         if !runs.is_empty() && runs.len() < stages.len() {
-            return Err(JobError::stage(runs.len(), "has no `runs`, and a stage before it has; give them of all or of none"));
+            return Err(JobError::stage(
+                runs.len(),
+                "has no `runs`, and a stage before it has; give them of all or of none",
+            ));
         }
         let template = JobTemplate::new(self.name.unwrap_or_else(|| format!("job-{place}")), stages, &self.edges)?;
         let template = match runs.is_empty() {
@@ -116,9 +122,9 @@ impl RawJob {
                 num_tasks: stage.num_tasks,
                 rough_ms: (stage.rough_ms != stage.durations.mean()).then_some(stage.rough_ms),
                 durations: RawDurations::of(&stage.durations)?,
-                runs: recorded.and_then(|r| r.runs.get(i)).map(|runs| {
-                    runs.iter().map(|run| run.map(|at_ms| job.arrival_ms + at_ms)).collect()
-                }),
+                runs: recorded
+                    .and_then(|r| r.runs.get(i))
+                    .map(|runs| runs.iter().map(|run| run.map(|at_ms| job.arrival_ms + at_ms)).collect()),
             })
         };
         Some(Self {

@@ -1,6 +1,8 @@
 //! A fixed list of jobs from a JSON file; the format is described in `docs/workload-format.md`.
 
-use super::{Cluster, DagWorkload, HISTORY_LESS, JobArrival, WINDOW_JOBS, file::RawWorkload, history::Believed, job::Pairs};
+use super::{
+    Cluster, DagWorkload, HISTORY_LESS, JobArrival, WINDOW_JOBS, file::RawWorkload, history::Believed, job::Pairs,
+};
 use crate::graph::{JobError, TIMES_MS};
 use sched_distill_core::{
     simulation::{Costs, History},

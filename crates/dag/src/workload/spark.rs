@@ -1,7 +1,9 @@
 //! Queries and jobs of applications of Apache Spark, from their event logs.
 
+use super::{
+    Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, Recorded, StageTemplate, Waves, history::Believed,
+};
 use crate::graph::JobError;
-use super::{Cluster, DagWorkload, DurationTable, JobArrival, JobTemplate, Recorded, StageTemplate, Waves, history::Believed};
 use sched_distill_core::{
     simulation::{Costs, History},
     spec::Spec,
@@ -10,7 +12,7 @@ use sched_distill_core::{
 use sched_distill_histories::spark::{self, Application, Change, DagJob, DagStage, Queries};
 use std::{
     path::{Path, PathBuf},
-     sync::Arc,
+    sync::Arc,
 };
 
 /// Opens `spark:PATH`.
@@ -48,7 +50,8 @@ impl Imported {
         let mut notes = log.notes();
         let applications: Vec<(&Application, Queries)> = log.applications.iter().map(|a| (a, a.queries())).collect();
         for (application, queries) in &applications {
-            let name = application.id.as_deref().or(application.name.as_deref()).unwrap_or("an application without a name");
+            let name =
+                application.id.as_deref().or(application.name.as_deref()).unwrap_or("an application without a name");
             let of = |note: String| if applications.len() > 1 { format!("{name}: {note}") } else { note };
             notes.extend(queries.notes().into_iter().map(of));
         }
@@ -80,7 +83,9 @@ impl Imported {
     fn slots(&self, path: &Path) -> Result<u32, WorkloadError> {
         let refused = |problem: &str| WorkloadError::Format { path: path.to_owned(), problem: problem.to_owned() };
         match u32::try_from(self.slots) {
-            Ok(0) => Err(refused("does not say which executors there were: add `executors=N`, how many tasks can run at once")),
+            Ok(0) => Err(refused(
+                "does not say which executors there were: add `executors=N`, how many tasks can run at once",
+            )),
             Ok(slots) if slots <= 100_000 => Ok(slots),
             _ => Err(refused("has more than 100000 cores at once: `executors=N` names fewer")),
         }
@@ -140,9 +145,7 @@ fn stage(stage: &DagStage) -> Result<StageTemplate, JobError> {
     let spark::Waves { fresh, first, rest } = stage.durations.clone();
     let durations = DurationTable::new(vec![(super::duration::LEVELS[0], Waves { fresh, first, rest })], 0.0);
     // A stage of a DAG has a task that succeeded.
-    let durations = durations.ok_or_else(|| JobError {
-        stage: None,
-        problem: format!("stage {} has no task that succeeded", stage.id),
-    })?;
+    let durations = durations
+        .ok_or_else(|| JobError { stage: None, problem: format!("stage {} has no task that succeeded", stage.id) })?;
     Ok(StageTemplate { num_tasks: stage.num_tasks, rough_ms: durations.mean(), durations })
 }

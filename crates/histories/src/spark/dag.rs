@@ -269,7 +269,8 @@ impl Queries {
     /// When tasks ran whose durations count: by job and stage, launch and finish of each, ms since 1970, in the order of the launches.
     #[must_use]
     pub fn runs(&self) -> Vec<Vec<Vec<[i64; 2]>>> {
-        let mut runs: Vec<Vec<Vec<[i64; 2]>>> = self.jobs.iter().map(|job| vec![Vec::new(); job.stages.len()]).collect();
+        let mut runs: Vec<Vec<Vec<[i64; 2]>>> =
+            self.jobs.iter().map(|job| vec![Vec::new(); job.stages.len()]).collect();
         for launch in self.schedule.iter().filter(|launch| launch.counts) {
             let stage = runs.get_mut(launch.job as usize).and_then(|job| job.get_mut(launch.stage as usize));
             if let Some(stage) = stage {

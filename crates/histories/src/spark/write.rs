@@ -148,7 +148,9 @@ pub fn write(ran: &Ran, out: &mut dyn Write) -> io::Result<()> {
                 out.write_all(if is_over { b"}\n" } else { b",\"Properties\":{}}\n" })?;
             }
             What::TaskStart | What::TaskEnd => {
-                let (Some(task), Some(&id)) = (ran.tasks.get(place as usize), ids.get(place as usize)) else { continue };
+                let (Some(task), Some(&id)) = (ran.tasks.get(place as usize), ids.get(place as usize)) else {
+                    continue;
+                };
                 let stage = offsets.get(task.job as usize).copied().unwrap_or_default() + task.stage;
                 task_event(task, stage, id, what == What::TaskEnd, out)?;
             }
@@ -159,7 +161,8 @@ pub fn write(ran: &Ran, out: &mut dyn Write) -> io::Result<()> {
 
 /// By task, its id in the order of the launches, and its place in its stage.
 fn ids(ran: &Ran, offsets: &[u32], stages: usize) -> Vec<(u32, u32)> {
-    let mut order: Vec<(i64, usize)> = ran.tasks.iter().enumerate().map(|(place, task)| (task.launch_ms, place)).collect();
+    let mut order: Vec<(i64, usize)> =
+        ran.tasks.iter().enumerate().map(|(place, task)| (task.launch_ms, place)).collect();
     order.sort_unstable();
     let (mut ids, mut launched) = (vec![(0, 0); ran.tasks.len()], vec![0; stages]);
     for ((_, place), id) in order.into_iter().zip(0..) {
@@ -229,11 +232,7 @@ fn job_start(
         }
     }
     let name = to_string(&job.name)?;
-    writeln!(
-        out,
-        r#"],"Stage IDs":{},"Properties":{{"spark.job.description":{name}}}}}"#,
-        to_string(&ids)?
-    )
+    writeln!(out, r#"],"Stage IDs":{},"Properties":{{"spark.job.description":{name}}}}}"#, to_string(&ids)?)
 }
 
 /// What is known of a stage: before it runs, while it runs, and after.
@@ -265,7 +264,13 @@ fn info(
     write!(out, r#","Accumulables":[],"Resource Profile Id":0}}"#)
 }
 
-fn task_event(task: &RanTask, stage: u32, (id, index): (u32, u32), is_over: bool, out: &mut dyn Write) -> io::Result<()> {
+fn task_event(
+    task: &RanTask,
+    stage: u32,
+    (id, index): (u32, u32),
+    is_over: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (executor, launch_ms) = (task.executor, EPOCH_MS + task.launch_ms);
     let finish_ms = if is_over { EPOCH_MS + task.finish_ms } else { 0 };
     match is_over {
