@@ -217,7 +217,8 @@ fn shapes_without_a_rate_come_at_full_load() -> Outcome {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("dags.json");
     // A second and four tasks of two, in half of them the other way round; and one that is none.
-    let job = |i: u32| if i % 2 == 0 { "[[[1, 1], [4, 2]], [[0, 1]]]" } else { "[[[4, 2], [1, 0.0]], [[1, 0]]]" };
+    let job =
+        |i: u32| if i.is_multiple_of(2) { "[[[1, 1], [4, 2]], [[0, 1]]]" } else { "[[[4, 2], [1, 0.0]], [[1, 0]]]" };
     let jobs: Vec<&str> = (0..20).map(job).chain(["[[[1, 1]], [[0, 0]]]"]).collect();
     fs::write(&path, format!("{{\"jobs\": [{}]}}", jobs.join(",\n")))?;
     let workload = open(&format!("shapes:{},executors=18", path.display()))?;
