@@ -1,7 +1,6 @@
 //! What a simulated cluster writes down is read again as it was.
 
 use sched_distill_core::{
-    policy::Policy,
     rng::{EpisodeId, Split},
     scenario::Said,
     simulation::{Simulated, Simulation as _},

@@ -74,7 +74,8 @@ fn shapes_of_alibaba_are_drawn_and_none_for_two_splits() -> Outcome {
         workload
             .notes()
             .iter()
-            .any(|note| note == "tasks of 7394 stages took less than a second, and are taken to take one")
+            .any(|note| note
+                == "7394 of 107035 stages have tasks that took less than a second, and are taken to take one")
     );
     let (mut totals, mut shapes) = ([0, 0, 0], BTreeMap::<String, Split>::new());
     for split in Split::ALL {
@@ -117,8 +118,8 @@ fn jobs_of_alibaba_come_when_their_first_stage_started() -> Outcome {
     assert_eq!(runs, &[vec![[0.0, 10_000.0]; 2], vec![[10_000.0, 40_000.0]; 3], vec![[0.0, 20_000.0]]]);
     for note in [
         "when jobs were submitted is not in the trace: their first task starts some time later",
-        "1 DAGs are left out, as of some of their stages nobody knows how long they take",
-        "tasks of 1 stages took less than a second, and are taken to take one",
+        "1 of 4 DAGs are left out, as nobody knows how long all of their stages take",
+        "1 of 5 stages have tasks that took less than a second, and are taken to take one",
         "there are 7 executors, as many as instances ran at once at most if those of a stage all run from its start to its end (`executors=N` sets another number)",
     ] {
         assert!(workload.notes().iter().any(|said| said == note), "{note}: {:#?}", workload.notes());
@@ -195,7 +196,7 @@ fn files_tell_which_workload_reads_them() -> Outcome {
     let workload = open(&format!("wfcommons:{}", folder.display()))?;
     assert_eq!(workload.jobs(1)[0].template.graph().name(), "a");
     assert!(
-        workload.notes().iter().any(|note| note.starts_with("1 workflows are not enough to be divided")),
+        workload.notes().iter().any(|note| note.starts_with("there are fewer than 20 different workflows")),
         "{:?}",
         workload.notes()
     );
@@ -216,16 +217,17 @@ fn shapes_without_a_rate_come_at_full_load() -> Outcome {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("dags.json");
     // A second and four tasks of two, in half of them the other way round; and one that is none.
-    let job = |i: u32| if i % 2 == 0 { "[[[1, 1], [4, 2]], [[0, 1]]]" } else { "[[[4, 2], [1, 0.0]], [[1, 0]]]" };
+    let job =
+        |i: u32| if i.is_multiple_of(2) { "[[[1, 1], [4, 2]], [[0, 1]]]" } else { "[[[4, 2], [1, 0.0]], [[1, 0]]]" };
     let jobs: Vec<&str> = (0..20).map(job).chain(["[[[1, 1]], [[0, 0]]]"]).collect();
     fs::write(&path, format!("{{\"jobs\": [{}]}}", jobs.join(",\n")))?;
     let workload = open(&format!("shapes:{},executors=18", path.display()))?;
     let notes = [
         "row 21 is left out: its stages wait for each other in a circle",
-        "tasks of 10 stages took less than a second, and are taken to take one",
+        "10 of 40 stages have tasks that took less than a second, and are taken to take one",
         "when DAGs came is not recorded: they are drawn, and come at a rate of 2.000e-3 a ms, which is a load of 1.00 on 18 executors (`rate` and `executors` set others)",
         // They are all the same.
-        "20 DAGs are not enough to be divided: every split draws from all of them",
+        "there are fewer than 20 different DAGs, too few to be divided: every split draws from all",
     ];
     assert_eq!(workload.notes(), notes);
     let jobs = workload.jobs(1);

@@ -12,6 +12,9 @@ use std::{collections::BTreeMap, sync::Arc};
 /// Shares of the jobs that each [`Split`] draws from, in their order: as of histories that are cut by time.
 const SHARES: [f64; 4] = [0.5, 0.15, 0.2, 0.15];
 
+/// Kinds of jobs that are divided, at least: fewer would leave a split the same jobs in every episode.
+const LEAST_KINDS: usize = 20;
+
 /// Jobs of a file, each as likely as any other.
 #[derive(Clone, Debug)]
 pub struct Drawn {
@@ -30,14 +33,14 @@ impl Drawn {
         Self { jobs, parts: None, arrivals, stream }
     }
 
-    /// The same, where each split draws from jobs of its own: those of one kind are in one split. If there are fewer kinds than splits, all draw
-    /// from all of them.
+    /// The same, where each split draws from jobs of its own: those of one kind are in one split. If there are few kinds, all draw from all of
+    /// them.
     pub(super) fn divided(mut self, kind: impl Fn(usize, &JobTemplate) -> String) -> Self {
         let mut kinds: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for (place, job) in self.jobs.iter().enumerate() {
             kinds.entry(kind(place, job)).or_default().push(place as u32);
         }
-        if kinds.len() < SHARES.len() {
+        if kinds.len() < LEAST_KINDS {
             return self;
         }
         // The largest first, which leaves small ones to even out the shares; of equals in an order that names do not tell.
@@ -87,7 +90,9 @@ impl Drawn {
         );
         let divided = match &self.parts {
             None => {
-                format!("{} {what} are not enough to be divided: every split draws from all of them", self.jobs.len())
+                format!(
+                    "there are fewer than {LEAST_KINDS} different {what}, too few to be divided: every split draws from all"
+                )
             }
             Some(parts) => {
                 let each =
@@ -168,9 +173,9 @@ mod tests {
             let names: BTreeSet<&str> = drawn.iter().map(|job| job.template.graph().name()).collect();
             assert_eq!(names.len(), part.len());
         }
-        let few = Drawn::new(jobs(9), Arrivals::default(), "test").divided(|place, _| format!("{}", place % 3));
-        assert!(Split::ALL.into_iter().all(|split| few.part(split).len() == 9));
-        assert!(few.notes("jobs")[1].starts_with("9 jobs are not enough to be divided"));
+        let few = Drawn::new(jobs(90), Arrivals::default(), "test").divided(|place, _| format!("{}", place % 19));
+        assert!(Split::ALL.into_iter().all(|split| few.part(split).len() == 90));
+        assert!(few.notes("jobs")[1].starts_with("there are fewer than 20 different jobs"));
     }
 
     #[test]

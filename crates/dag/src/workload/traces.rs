@@ -42,12 +42,13 @@ pub(super) struct Templates {
     /// Stages of which a task took less than the least.
     short: usize,
     made: usize,
+    stages: usize,
 }
 
 impl Templates {
     /// Tasks take this at least, and so much more on a fresh executor, ms.
     pub(super) fn new(least_ms: f64, warmup_ms: f64) -> Self {
-        Self { least_ms, warmup_ms, pairs: Pairs::default(), unknown: 0, short: 0, made: 0 }
+        Self { least_ms, warmup_ms, pairs: Pairs::default(), unknown: 0, short: 0, made: 0, stages: 0 }
     }
 
     /// A DAG of a file as a job of this name; `None` if it has a stage of which nobody knows how long it takes.
@@ -75,6 +76,7 @@ impl Templates {
                 format!("is one job too many: at most {MOST_JOBS} are allowed; give a part of the trace"),
             ));
         }
+        self.stages += dag.stages.len();
         self.short +=
             dag.stages.iter().filter(|stage| stage.duration_ms.is_some_and(|ms| (ms as f64) < self.least_ms)).count();
         let template = JobTemplate::new(name, stages, &dag.edges).map_err(refused)?;
@@ -87,12 +89,16 @@ impl Templates {
         let mut notes = Vec::new();
         if self.unknown > 0 {
             notes.push(format!(
-                "{} DAGs are left out, as of some of their stages nobody knows how long they take",
-                self.unknown
+                "{} of {} DAGs are left out, as nobody knows how long all of their stages take",
+                self.unknown,
+                self.unknown + self.made
             ));
         }
         if self.short > 0 {
-            notes.push(format!("tasks of {} stages took less than a second, and are taken to take one", self.short));
+            notes.push(format!(
+                "{} of {} stages have tasks that took less than a second, and are taken to take one",
+                self.short, self.stages
+            ));
         }
         notes
     }
