@@ -167,6 +167,18 @@ pub(crate) fn files() -> Vec<(&'static str, &'static str, String)> {
         ),
         (
             "dag",
+            "spark:FILE",
+            r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.3"}
+{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"local-1","Timestamp":5,"User":"u"}
+{"Event":"SparkListenerExecutorAdded","Timestamp":5,"Executor ID":"1","Executor Info":{"Host":"h","Total Cores":2}}
+{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":6,"Stage Infos":[{"Stage ID":0,"Stage Attempt ID":0,"Stage Name":"s","Number of Tasks":2,"RDD Info":[],"Parent IDs":[]}],"Stage IDs":[0]}
+{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":0,"Index":0,"Attempt":0,"Launch Time":7,"Executor ID":"1","Finish Time":19}}
+{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":1,"Index":1,"Attempt":0,"Launch Time":7,"Executor ID":"1","Finish Time":33}}
+{"Event":"SparkListenerJobEnd","Job ID":0,"Completion Time":34,"Job Result":{"Result":"JobSucceeded"}}
+"#,
+        ),
+        (
+            "dag",
             "alibaba:FILE",
             "M1,4,j_1,1,Terminated,110,120,100,0.2\nR2_1,3,j_1,1,Terminated,120,150,50,0.2\nM1,1,j_2,1,Terminated,115,116,100,0.2\n",
         ),

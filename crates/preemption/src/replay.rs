@@ -44,3 +44,63 @@ impl Policy<Preemption> for RecordedOrder {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::PreemptionWorkload;
+    use sched_distill_core::{
+        rng::{EpisodeId, Split},
+        simulation::{Simulated, Simulation as _},
+    };
+
+    /// Jobs that arrive every half minute on 8 GPUs and are served in order of arrival: submission, start, end and GPUs, s.
+    fn in_order(jobs: u32) -> Vec<[u32; 4]> {
+        let (mut ends, mut rows, mut earliest) = (vec![0; 8], Vec::new(), 0);
+        for i in 0..jobs {
+            let (submit, gpus, takes) = (30 * i, 1 << (i % 4), 60 + 97 * (i % 7));
+            ends.sort_unstable();
+            // Nobody begins before who arrived first.
+            let start = submit.max(earliest).max(ends[gpus as usize - 1]);
+            ends[..gpus as usize].fill(start + takes);
+            earliest = start;
+            rows.push([submit, start, start + takes, gpus]);
+        }
+        rows
+    }
+
+    #[test]
+    fn a_schedule_by_the_rules_of_the_simulator_is_replayed_without_error() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("log.csv");
+        let rows = in_order(120);
+        let lines = rows.iter().map(|[submit, start, end, gpus]| format!("{submit},{start},{end},{gpus}\n"));
+        std::fs::write(&path, "in,from,to,gpus\n".to_owned() + &lines.collect::<String>())?;
+        let open = |more: &str| {
+            let columns = "submit=in,start=from,end=to,gpus=gpus,split=none,nodes=1,node-gpus=8,free=1";
+            PreemptionWorkload::open(&format!("csv:{},{columns}{more}", path.display()).parse()?)
+                .map_err(Box::<dyn std::error::Error>::from)
+        };
+        let workload = open("")?;
+        let jobs = workload.jobs(EpisodeId::new(1, Split::Train, 0));
+        let mut replay = Preemption::replay(&jobs).ok_or("starts are recorded")?;
+        let mut episode = Preemption::start(&workload, jobs.clone(), 1);
+        while let Some(seen) = episode.view() {
+            let decision = replay.policy.decide(&seen, &mut Said::default())?;
+            episode.step(decision)?;
+        }
+        for ((job, expected), number) in jobs.iter().zip(&replay.completed_ms).zip(0..) {
+            let took_ms = episode.completed_ms(number).map(|ms| ms - job.arrival_ms).ok_or("it ended")?;
+            let expected_ms = expected.ok_or("its end is recorded")?;
+            assert!((took_ms - expected_ms).abs() < 1e-3, "job {number}: {took_ms} ms, recorded {expected_ms} ms");
+        }
+        // Without starts nothing can be said.
+        let text: String =
+            rows.iter().map(|[submit, start, end, gpus]| format!("{submit},{},{gpus}\n", end - start)).collect();
+        std::fs::write(&path, "in,took,gpus\n".to_owned() + &text)?;
+        let spec = format!("csv:{},submit=in,duration=took,gpus=gpus,split=none,nodes=1,node-gpus=8", path.display());
+        let jobs = PreemptionWorkload::open(&spec.parse()?)?.jobs(EpisodeId::new(1, Split::Train, 0));
+        assert!(Preemption::replay(&jobs).is_none());
+        Ok(())
+    }
+}

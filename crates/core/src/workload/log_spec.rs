@@ -1,6 +1,6 @@
 //! Which log does a spec name, and how is it written?
 
-use super::{Cut, Log, WorkloadError};
+use super::{Cut, Log, WorkloadError, note_reading};
 use crate::spec::{Args, Spec, SpecError};
 use sched_distill_histories::{
     HistoryError,
@@ -93,7 +93,10 @@ impl LogSpec {
     ///
     /// A file that cannot be read, or has no job that can be used; no job of that queue.
     pub fn read(&self) -> Result<Log, WorkloadError> {
-        let log = jobs::read(&self.path, &self.format, &mut |_, _| {}).map_err(history)?;
+        let log = jobs::read(&self.path, &self.format, &mut note_reading);
+        // Also where it could not be read to its end.
+        note_reading(0, 0);
+        let log = log.map_err(history)?;
         Log::new(log, &self.path, self.queue.as_deref())
     }
 }

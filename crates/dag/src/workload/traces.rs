@@ -6,7 +6,7 @@ use super::{
 use crate::graph::JobError;
 use sched_distill_core::{
     spec::Spec,
-    workload::{MOST_JOBS, WorkloadError},
+    workload::{MOST_JOBS, WorkloadError, note_reading},
 };
 use sched_distill_histories::dags::{self, Dag, DagLog, Format};
 use std::{
@@ -19,7 +19,9 @@ pub(super) const LEAST_MS: f64 = 1e3;
 
 /// Reads a file of DAGs.
 pub(super) fn read(path: &Path, format: Format) -> Result<DagLog, WorkloadError> {
-    dags::read(path, format, &mut |_, _| {}).map_err(|error| WorkloadError::History(Box::new(error)))
+    let log = dags::read(path, format, &mut note_reading);
+    note_reading(0, 0);
+    log.map_err(|error| WorkloadError::History(Box::new(error)))
 }
 
 /// Whether a file has DAGs in this form.

@@ -86,7 +86,9 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
 fn job(logged: &LoggedJob, cluster: &Cluster, errors: Errors) -> PreemptionJob {
     let mut stream = Stream::new(hash(&[logged.row]), "recorded job on GPUs");
     let job = errors.job(cluster, logged.devices, logged.duration_ms, &mut stream);
-    PreemptionJob { arrival_ms: logged.submit_ms, recorded: Some(logged.ran), ..job }
+    // In whole epochs, as long as is recorded.
+    let epoch_ms = logged.duration_ms / job.epochs;
+    PreemptionJob { arrival_ms: logged.submit_ms, epoch_ms, recorded: Some(logged.ran), ..job }
 }
 
 /// Gives a cluster the nodes that are named, else as many as its devices take.
