@@ -10,13 +10,13 @@ pub(super) const GLOBAL: &str = "Global options";
 
 /// All commands, in the order in which one uses them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Try it", &["demo"]),
+    ("Try it", &["demo", "advise"]),
     ("From a scheduler to rules, step by step", &["record", "fit", "evaluate", "explain", "report"]),
     ("Make the rules better", &["augment", "patch", "loop", "front"]),
     ("Study a scheduler or its rules", &["identify", "attack", "features", "diff"]),
     ("Put them to work", &["export", "serve", "shadow"]),
     ("Run, check and train schedulers", &["simulate", "check-policy", "train", "profile-model"]),
-    ("Look around", &["list", "inspect"]),
+    ("Look around", &["list", "inspect", "import"]),
 ];
 
 /// Gives a command and all below it their help: short with `-h` and `--help`, whole with `--help-all`.

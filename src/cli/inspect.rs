@@ -29,7 +29,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Describe a trace, a student, a network, a workload or a log of a cluster, and check that it is sound
+/// Describe a trace, student, network, workload or log, and check that it is sound
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill inspect runs/demo/traces/train\n  distill inspect runs/demo/student.json\n  \

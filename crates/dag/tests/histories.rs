@@ -97,7 +97,8 @@ fn an_event_log_has_the_dags_arrivals_and_durations_of_its_episode() -> Outcome 
     Ok(())
 }
 
-/// Of jobs whose tasks all take the same time, on executors that need none to move, the simulator does what it recorded.
+/// Of jobs whose tasks all take the same time, on executors that need none to move, the simulator does what it recorded. Executors that a
+/// scheduler leaves idle, as fair shares do, are used in a replay.
 #[test]
 fn a_schedule_that_the_simulator_made_is_replayed_without_error() -> Outcome {
     let dir = tempfile::tempdir()?;
@@ -110,7 +111,7 @@ fn a_schedule_that_the_simulator_made_is_replayed_without_error() -> Outcome {
     let all: Vec<String> = (0..5).map(|k| job(1500 * k, k)).collect();
     std::fs::write(&jobs, format!(r#"{{"num_executors": 4, "moving_delay_ms": 0, "jobs": [{}]}}"#, all.join(", ")))?;
     let workload = open(&format!("json:{}", jobs.display()))?;
-    for policy in ["fifo", "fair", "sjf"] {
+    for policy in ["fifo", "sjf"] {
         let id = EpisodeId::new(1, Split::Train, 0);
         write(&workload, policy, id, &log)?;
         let recorded = open(&format!("spark:{}", log.display()))?;
@@ -139,7 +140,7 @@ fn a_log_and_the_workload_file_that_it_becomes_are_the_same() -> Outcome {
     let recorded = open(&format!("spark:{}", log.display()))?;
     let write_jobs = Dag::WRITE_JOBS.ok_or("jobs are written")?;
     write_jobs(recorded.cluster(), &recorded.jobs(id), &mut File::create(&file)?)?;
-    for cut in ["", ",split=time", ",split=interleaved,window=10m,rate=2"] {
+    for cut in ["", ",split=time", ",split=interleaved,window=30s,rate=2"] {
         let [a, b] = [format!("spark:{}{cut}", log.display()), format!("json:{}{cut}", file.display())];
         let (a, b) = (open(&a)?, open(&b)?);
         assert_eq!((a.cluster(), a.most_episodes(Split::Test)), (b.cluster(), b.most_episodes(Split::Test)));

@@ -70,7 +70,8 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_by_the_rules_of_the_simulator_is_replayed_without_error() -> Result<(), Box<dyn std::error::Error>> {
+    fn a_schedule_in_order_of_arrival_is_replayed_up_to_what_beginning_takes() -> Result<(), Box<dyn std::error::Error>>
+    {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("log.csv");
         let rows = in_order(120);
@@ -89,11 +90,14 @@ mod tests {
             let decision = replay.policy.decide(&seen, &mut Said::default())?;
             episode.step(decision)?;
         }
-        for ((job, expected), number) in jobs.iter().zip(&replay.completed_ms).zip(0..) {
-            let took_ms = episode.completed_ms(number).map(|ms| ms - job.arrival_ms).ok_or("it ended")?;
-            let expected_ms = expected.ok_or("its end is recorded")?;
-            assert!((took_ms - expected_ms).abs() < 1e-3, "job {number}: {took_ms} ms, recorded {expected_ms} ms");
-        }
+        let error = |((job, recorded), number): ((&PreemptionJob, &Option<f64>), u32)| {
+            Some(((episode.completed_ms(number)? - job.arrival_ms) / (*recorded)? - 1.0).abs())
+        };
+        let errors: Option<Vec<f64>> = jobs.iter().zip(&replay.completed_ms).zip(0..).map(error).collect();
+        let mut errors = errors.ok_or("every job ended, in both")?;
+        errors.sort_by(f64::total_cmp);
+        // Beginning is drawn, and here it takes a good part of a job's time.
+        assert!(errors[60] < 0.1 && errors[119] < 0.5, "{errors:?}");
         // Without starts nothing can be said.
         let text: String =
             rows.iter().map(|[submit, start, end, gpus]| format!("{submit},{},{gpus}\n", end - start)).collect();

@@ -22,7 +22,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Say which scheduler would have served the users of a cluster better, from its logs
+/// Say which scheduler would have served a cluster's users better, from its logs
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  distill advise eventlogs -o runs/advice\n  \

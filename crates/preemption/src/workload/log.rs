@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Most nodes of a cluster.
 const MOST_NODES: u32 = 10_000;
 
+/// Of the time in which a job holds its GPUs, it computes in so much at least, however long beginning takes.
+const LEAST_SHARE: f64 = 0.5;
+
 /// What makes an episode less.
 const LESS: &str = "ask for fewer `jobs`, a shorter `window`, fewer checks (`check`) or fewer failures (`mtbf`)";
 
@@ -86,8 +89,10 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
 fn job(logged: &LoggedJob, cluster: &Cluster, errors: Errors) -> PreemptionJob {
     let mut stream = Stream::new(hash(&[logged.row]), "recorded job on GPUs");
     let job = errors.job(cluster, logged.devices, logged.duration_ms, &mut stream);
-    // In whole epochs, as long as is recorded.
-    let epoch_ms = logged.duration_ms / job.epochs;
+    // In the time that is recorded a job holds its GPUs, and begins, too: in whole epochs, what is left of it.
+    let model = &cluster.models[job.model as usize];
+    let begins_ms = model.container_ms + model.warm_ms + job.data_gb / cluster.rate(1);
+    let epoch_ms = (logged.duration_ms - begins_ms).max(LEAST_SHARE * logged.duration_ms) / job.epochs;
     PreemptionJob { arrival_ms: logged.submit_ms, epoch_ms, recorded: Some(logged.ran), ..job }
 }
 
@@ -195,13 +200,13 @@ mod tests {
                 let jobs = workload.jobs(EpisodeId::new(1, split, episode));
                 let left = jobs.iter().take_while(|job| job.arrival_ms == 0.0).count();
                 // A job waits, six run, and another one may come at that moment; before the log begins nothing is known.
-                let is_first = jobs[0].epoch_ms == all[0].epoch_ms;
+                let is_first = jobs[0].samples == all[0].samples;
                 assert!(if is_first { left == 1 } else { (6..=8).contains(&left) }, "{left}");
                 for job in &jobs {
-                    // No two jobs have the same data and time of an epoch.
-                    let key = job.epoch_ms.to_bits();
+                    // No two jobs have the same data.
+                    let key = job.samples.to_bits();
                     assert_eq!(*splits.entry(key).or_insert(split), split);
-                    let whole = all.iter().find(|whole| whole.epoch_ms.to_bits() == key).unwrap();
+                    let whole = all.iter().find(|whole| whole.samples.to_bits() == key).unwrap();
                     assert!((1.0..=whole.epochs).contains(&job.epochs) && job.epochs.fract() == 0.0);
                 }
                 assert!(jobs.is_sorted_by(|a, b| a.arrival_ms <= b.arrival_ms));
@@ -275,10 +280,7 @@ mod tests {
         // A row is the same job either way.
         let whole = open(&text, "philly:FILE,split=none").unwrap().jobs(1);
         assert!(
-            drawn
-                .jobs(1)
-                .iter()
-                .all(|job| whole.iter().any(|of| of.epoch_ms == job.epoch_ms && of.samples == job.samples))
+            drawn.jobs(1).iter().all(|job| whole.iter().any(|of| of.epochs == job.epochs && of.samples == job.samples))
         );
     }
 }
