@@ -51,8 +51,8 @@ fn all_jobs_of_philly_keep_their_time() -> Outcome {
     assert_eq!((jobs.len(), gpu_ms), (9_465, 1_197_295_391e3));
     // Of those that are drawn, each is one of these.
     let drawn = PreemptionWorkload::open(&format!("philly:{}", path.display()).parse()?)?;
-    let known: BTreeMap<u64, u32> = jobs.iter().map(|job| (job.samples.to_bits(), job.gpus)).collect();
-    assert!(drawn.jobs(7).iter().all(|job| known.get(&job.samples.to_bits()) == Some(&job.gpus)));
+    let known: BTreeMap<u64, u32> = jobs.iter().map(|job| (job.checkpoint_gb.to_bits(), job.gpus)).collect();
+    assert!(drawn.jobs(7).iter().all(|job| known.get(&job.checkpoint_gb.to_bits()) == Some(&job.gpus)));
     let slots = TrainingWorkload::open(&format!("philly:{},split=none", path.display()).parse()?)?.jobs(1);
     assert_eq!(slots.len(), 9_465);
     Ok(())
@@ -69,7 +69,7 @@ fn no_job_of_philly_is_in_two_splits() -> Outcome {
         for split in Split::ALL {
             for episode in 0..workload.most_episodes(split).unwrap_or(400) {
                 for job in workload.jobs(EpisodeId::new(1, split, episode)) {
-                    assert_eq!(*splits.entry(job.samples.to_bits()).or_insert(split), split, "{how}");
+                    assert_eq!(*splits.entry(job.checkpoint_gb.to_bits()).or_insert(split), split, "{how}");
                     all += 1;
                 }
             }

@@ -200,13 +200,13 @@ mod tests {
                 let jobs = workload.jobs(EpisodeId::new(1, split, episode));
                 let left = jobs.iter().take_while(|job| job.arrival_ms == 0.0).count();
                 // A job waits, six run, and another one may come at that moment; before the log begins nothing is known.
-                let is_first = jobs[0].samples == all[0].samples;
+                let is_first = jobs[0].checkpoint_gb == all[0].checkpoint_gb;
                 assert!(if is_first { left == 1 } else { (6..=8).contains(&left) }, "{left}");
                 for job in &jobs {
-                    // No two jobs have the same data.
-                    let key = job.samples.to_bits();
+                    // No two jobs have a checkpoint of the same size.
+                    let key = job.checkpoint_gb.to_bits();
                     assert_eq!(*splits.entry(key).or_insert(split), split);
-                    let whole = all.iter().find(|whole| whole.samples.to_bits() == key).unwrap();
+                    let whole = all.iter().find(|whole| whole.checkpoint_gb.to_bits() == key).unwrap();
                     assert!((1.0..=whole.epochs).contains(&job.epochs) && job.epochs.fract() == 0.0);
                 }
                 assert!(jobs.is_sorted_by(|a, b| a.arrival_ms <= b.arrival_ms));
