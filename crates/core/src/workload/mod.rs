@@ -1,6 +1,5 @@
 //! What workloads of all scenarios have in common: how they are listed, read, and refused.
 
-#[cfg(feature = "simulate")]
 mod cut;
 mod error;
 #[cfg(feature = "simulate")]
@@ -20,7 +19,6 @@ mod text;
 mod work;
 
 use crate::spec::{Args, SpecError};
-#[cfg(feature = "simulate")]
 pub use cut::{Cut, Span, Window, Windows, duration};
 pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
