@@ -198,10 +198,9 @@ impl Closing<'_> {
     /// The best heuristic on the validation period.
     fn best_rule(&self) -> Option<&str> {
         let objective = self.tried.objective();
-        let rules = self.tried.policies.iter().filter(|p| {
-            p.stalled == 0 && self.scenario.sort_of(&p.policy) == Some(Sort::Heuristic)
-                || self.scenario.baselines().contains(&&*p.policy)
-        });
+        let baselines = self.scenario.baselines();
+        let is_rule = |id: &str| self.scenario.sort_of(id) == Some(Sort::Heuristic) || baselines.contains(&id);
+        let rules = self.tried.policies.iter().filter(|p| p.stalled == 0 && is_rule(&p.policy));
         let cost = |p: &&crate::evaluator::PolicyOutcome| objective.cost(p.figure(&objective.name).map(|e| e.value));
         rules.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|p| p.policy.as_str())
     }
