@@ -17,7 +17,7 @@ use super::{
     table::paragraph,
 };
 use crate::{
-    augment::AugmentParams,
+    augment::{AugmentError, AugmentParams},
     distiller::{FitParams, Learner},
     evaluator::{EpisodeCount, Role},
     model::Student,
@@ -335,11 +335,18 @@ impl Demo<'_> {
     fn augment(&self, student: &Student, train: &Trace, output: &Output) -> Result<Option<Student>> {
         let Some(budget) = self.extent.search else { return Ok(None) };
         let budget = affordable_search(train, budget)?;
+        let search = AugmentParams { seed: self.common.seed, ..AugmentParams::of_budget(budget) };
+        if let Err(AugmentError::Budget { least, .. }) = search.check(student) {
+            output.note(format!(
+                "note: no better schedule is searched: episodes are so long that {budget} can be afforded, and one change takes {least}"
+            ));
+            return Ok(None);
+        }
         let dir = self.args.output.join("augmented");
         check_folder(&dir)?;
         let request = AugmentRequest {
             under_attack: None,
-            search: AugmentParams { seed: self.common.seed, ..AugmentParams::of_budget(budget) },
+            search,
             workloads: vec![self.args.workload.clone()],
             others: Vec::new(),
             // It is measured with all others.

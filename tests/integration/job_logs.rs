@@ -55,6 +55,14 @@ fn all_jobs_of_philly_keep_their_time() -> Outcome {
     assert!(drawn.jobs(7).iter().all(|job| known.get(&job.checkpoint_gb.to_bits()) == Some(&job.gpus)));
     let slots = TrainingWorkload::open(&format!("philly:{},split=none", path.display()).parse()?)?.jobs(1);
     assert_eq!(slots.len(), 9_465);
+    // What is cut is told of as a whole, and of how much a period has.
+    let cut = PreemptionWorkload::open(&format!("philly:{},split=time", path.display()).parse()?)?;
+    assert_eq!(cut.all_jobs(), Some(jobs));
+    assert_eq!(drawn.all_jobs(), None);
+    let cut = TrainingWorkload::open(&format!("philly:{},split=time", path.display()).parse()?)?;
+    assert_eq!(cut.all_jobs(), Some(slots));
+    let of_last = cut.period(Split::Final).map_or(0, |(_, jobs)| jobs);
+    assert!((1_000..1_420).contains(&of_last), "{of_last}");
     Ok(())
 }
 

@@ -21,7 +21,7 @@ const BINS: usize = 40;
 /// Episodes in which a recorded schedule is carried out again: they differ in luck.
 const REPLAYS: u32 = 10;
 
-/// What the jobs of a workload's first episode are, without anybody who schedules them.
+/// What the jobs of a history, or of a workload's first episode, are, without anybody who schedules them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Survey {
@@ -109,15 +109,17 @@ fn whole<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Workload<S>, Pip
 ///
 /// A workload that cannot be opened.
 pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Survey, PipelineError> {
-    // Who names no split means all of it, unless that is too much for an episode.
-    let is_whole = !id.parse::<Spec>()?.params.contains_key("split");
-    let all = if is_whole { whole(scenario, id).ok() } else { None };
-    let workload = all.map_or_else(|| scenario.workload(id), Ok)?;
-    let id = EpisodeId::new(0, Split::Train, 0);
-    let jobs = workload.jobs(id);
+    let mut workload = scenario.workload(id)?;
+    let first = EpisodeId::new(0, Split::Train, 0);
+    let cut = workload.all_jobs();
+    // Of episodes that are drawn from a log, all of it is told, unless it does not fit into an episode.
+    if cut.is_none() && !id.parse::<Spec>()?.params.contains_key("split") {
+        workload = whole(scenario, id).unwrap_or(workload);
+    }
+    let jobs = cut.unwrap_or_else(|| workload.jobs(first));
     let shapes = S::shapes(&jobs).into_iter().map(|(what, words)| (what.to_owned(), words)).collect();
     let completed_ms = S::replay(&jobs).map_or(Vec::new(), |replay| replay.completed_ms);
-    let episode = S::start(&workload, jobs, id.seed);
+    let episode = S::start(&workload, jobs, first.seed);
     let (arrivals_ms, sizes, lanes) = (episode.arrivals_ms(), episode.sizes(), episode.lanes());
     let first_ms = arrivals_ms.first().copied().unwrap_or_default();
     // What arrives last takes its time too, where it is known.

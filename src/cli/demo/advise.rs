@@ -63,11 +63,11 @@ const CLOSING: u32 = 200;
 
 pub(in crate::cli) fn run(args: &AdviseArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
     let Some(Found { scenario, workload, also }) = history::find(&args.history, common)? else {
-        bail!(
-            "{}: no log of a cluster that is read here, and no workload; `distill list workloads` says what is read, `distill inspect` \
-             what a file is",
-            args.history
-        );
+        let what = match Path::new(&args.history).exists() {
+            true => "no log of a cluster that is read here",
+            false => "no such file or folder, and no workload of that name",
+        };
+        bail!("{}: {what}; `distill list workloads` says what is read, `distill inspect` what a file is", args.history);
     };
     let mut spec: Spec = workload.parse()?;
     spec.params.entry("split".to_owned()).or_insert_with(|| "time".to_owned());

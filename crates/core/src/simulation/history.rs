@@ -106,15 +106,22 @@ impl<J: Dated> History<J> {
     /// The jobs of an episode: with a window, first what is left of jobs that were there when it began, which arrive at once.
     #[must_use]
     pub fn episode(&self, id: EpisodeId) -> Vec<J> {
-        let at = |job: &J, from_ms: f64| {
-            let arrival_ms = (job.arrival_ms() - from_ms) / self.rate;
-            job.clone().arriving(arrival_ms)
-        };
-        let Some(windows) = &self.windows else { return self.jobs.iter().map(|job| at(job, 0.0)).collect() };
+        let Some(windows) = &self.windows else { return self.all() };
         let window = windows.of(id);
         let earlier = &self.jobs[window.since..window.jobs.start];
         let left = earlier.iter().filter_map(|job| job.left_at(window.from_ms)).map(|job| job.arriving(0.0));
-        left.chain(self.jobs[window.jobs.clone()].iter().map(|job| at(job, window.from_ms))).collect()
+        left.chain(self.jobs[window.jobs.clone()].iter().map(|job| self.at(job, window.from_ms))).collect()
+    }
+
+    /// All jobs, in order of arrival.
+    #[must_use]
+    pub fn all(&self) -> Vec<J> {
+        self.jobs.iter().map(|job| self.at(job, 0.0)).collect()
+    }
+
+    /// A job as it arrives in an episode that begins at a time.
+    fn at(&self, job: &J, from_ms: f64) -> J {
+        job.clone().arriving((job.arrival_ms() - from_ms) / self.rate)
     }
 
     /// What an episode with the most events comes to.
@@ -127,6 +134,12 @@ impl<J: Dated> History<J> {
     #[must_use]
     pub fn most_episodes(&self, split: Split) -> Option<u32> {
         self.windows.as_ref()?.most_episodes(split)
+    }
+
+    /// What the episodes of a split are cut from, if it is cut: how long it is, ms, and with how many jobs.
+    #[must_use]
+    pub fn period(&self, split: Split) -> Option<(f64, usize)> {
+        self.windows.as_ref()?.period(split)
     }
 
     /// Jobs that may be known beforehand: those of the windows of training, in order of arrival; all if it is not cut.
@@ -176,6 +189,10 @@ where
     }
 
     fn period(&self, split: Split) -> Option<(f64, usize)> {
-        self.windows.as_ref()?.period(split)
+        self.period(split)
+    }
+
+    fn all_jobs(&self, _: &S::Cluster) -> Option<Vec<S::Job>> {
+        self.windows.as_ref().map(|_| self.all())
     }
 }

@@ -65,6 +65,11 @@ pub trait Source<S: Simulated>: Debug + Send + Sync {
     fn period(&self, _split: Split) -> Option<(f64, usize)> {
         None
     }
+
+    /// All jobs of a history that is cut by time, in order of arrival. The default is that nothing is cut.
+    fn all_jobs(&self, _cluster: &S::Cluster) -> Option<Vec<S::Job>> {
+        None
+    }
 }
 
 /// The same jobs in every episode; only luck differs.
@@ -202,6 +207,12 @@ impl<S: Simulated> Workload<S> {
     #[must_use]
     pub fn period(&self, split: Split) -> Option<(f64, usize)> {
         self.source.period(split)
+    }
+
+    /// All jobs of a history that is cut by time, in order of arrival, whether or not an episode with all of them could be made.
+    #[must_use]
+    pub fn all_jobs(&self) -> Option<Vec<S::Job>> {
+        self.source.all_jobs(&self.cluster)
     }
 
     /// Files that define the workload.

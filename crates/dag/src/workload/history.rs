@@ -107,15 +107,21 @@ struct TakenIn {
     history: Option<History>,
 }
 
-impl Source<Dag> for TakenIn {
-    fn jobs(&self, _: &Cluster, id: EpisodeId) -> Vec<JobArrival> {
-        let mut jobs = self.workload.jobs(id);
+impl TakenIn {
+    /// Jobs with what is known of them.
+    fn taken_in(&self, mut jobs: Vec<JobArrival>) -> Vec<JobArrival> {
         if let Some(history) = &self.history {
             for job in &mut jobs {
                 job.template = Arc::new(job.template.known(history.of_job(job.template.graph())));
             }
         }
         jobs
+    }
+}
+
+impl Source<Dag> for TakenIn {
+    fn jobs(&self, _: &Cluster, id: EpisodeId) -> Vec<JobArrival> {
+        self.taken_in(self.workload.jobs(id))
     }
 
     fn work(&self, _: &Cluster) -> Work {
@@ -128,5 +134,9 @@ impl Source<Dag> for TakenIn {
 
     fn period(&self, split: Split) -> Option<(f64, usize)> {
         self.workload.period(split)
+    }
+
+    fn all_jobs(&self, _: &Cluster) -> Option<Vec<JobArrival>> {
+        Some(self.taken_in(self.workload.all_jobs()?))
     }
 }

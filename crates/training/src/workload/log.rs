@@ -60,10 +60,7 @@ struct InSlots(History<Recorded>);
 
 impl Source<Training> for InSlots {
     fn jobs(&self, cluster: &Arc<TrainingCluster>, id: EpisodeId) -> Vec<TrainingJob> {
-        let slot_ms = cluster.slot_ms();
-        // Slots are counted up to the last arrival, of which `Work` has a bound.
-        let of = |found: Recorded| TrainingJob { arrival_slot: (found.arrival_ms / slot_ms) as u32, ..found.job };
-        self.0.episode(id).into_iter().map(of).collect()
+        in_slots(self.0.episode(id), cluster)
     }
 
     fn work(&self, _: &Arc<TrainingCluster>) -> Work {
@@ -73,6 +70,22 @@ impl Source<Training> for InSlots {
     fn most_episodes(&self, split: Split) -> Option<u32> {
         self.0.most_episodes(split)
     }
+
+    fn period(&self, split: Split) -> Option<(f64, usize)> {
+        self.0.period(split)
+    }
+
+    fn all_jobs(&self, cluster: &Arc<TrainingCluster>) -> Option<Vec<TrainingJob>> {
+        self.0.cut().map(|_| in_slots(self.0.all(), cluster))
+    }
+}
+
+/// Jobs with the slots in which they arrive.
+fn in_slots(jobs: Vec<Recorded>, cluster: &TrainingCluster) -> Vec<TrainingJob> {
+    let slot_ms = cluster.slot_ms();
+    // Slots are counted up to the last arrival, of which `Work` has a bound.
+    let of = |found: Recorded| TrainingJob { arrival_slot: (found.arrival_ms / slot_ms) as u32, ..found.job };
+    jobs.into_iter().map(of).collect()
 }
 
 /// Opens `philly:FILE`, `helios:FILE`, `swf:FILE`, `sacct:FILE`, `chronus:FILE` and `csv:FILE`.
