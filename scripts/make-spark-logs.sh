@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Event logs of small applications on a real Spark, as crates/histories/tests/own_logs.rs reads them.
+# Event logs of small applications on a real Spark, as crates/histories/tests/own_logs.rs reads them; or one of 400 queries that overlap,
+# long enough to be cut by time.
 #
 #   scripts/make-spark-logs.sh [SCRATCH]
+#   scripts/make-spark-logs.sh --queries DIR [SCRATCH]
 #
+#     --queries DIR   run 400 queries of users who share a Spark of two cores, which takes ten minutes, and put its event log into DIR
 #     SCRATCH   where packages, virtual environments and raw logs go (default: target/spark-logs)
 #
 # Downloads PySpark 3.5.3 and 4.3.0 (770 MB) with pip, by exact SHA-256, and what it needs, into SCRATCH/packages, once; a package
@@ -12,6 +15,11 @@
 set -euo pipefail
 
 case ${1:-} in -h|--help) sed -n '2,/^set -/p' "${BASH_SOURCE[0]}" | sed '$d; s/^# \{0,1\}//'; exit 0 ;; esac
+queries=''
+if [[ ${1:-} == --queries ]]; then
+    queries=${2:?--queries needs the folder of the log}
+    shift 2
+fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 scratch=${1:-$here/target/spark-logs}
 fail() { echo "make-spark-logs: $*" >&2; exit 1; }
@@ -21,6 +29,8 @@ versions=(
     "3.5.3 68b7cc0c0c570a7d8644f49f40d2da8709b01d30c9126cc8cf93b4f84f3d9747 0.10.9.7"
     "4.3.0 e8c517948eff7088a7aa07449aa8eafa4a15a8d50319de2525a6fd26622476c6 0.10.9.9"
 )
+# The queries are run by the last of them.
+[[ -z $queries ]] || versions=("${versions[@]: -1}")
 
 for tool in python3 java sha256sum; do command -v "$tool" >/dev/null || fail "$tool is not installed"; done
 mkdir -p "$scratch/packages"
@@ -51,6 +61,13 @@ for entry in "${versions[@]}"; do
         "$packages/$file"
     touch "$venv/complete"
 done
+
+if [[ -n $queries ]]; then
+    SPARK_LOCAL_HOSTNAME=host-1 SPARK_USER=user SPARK_LOCAL_DIRS=$scratch/local PYSPARK_PYTHON=$venv/bin/python \
+        "$venv/bin/python" "$here/scripts/spark_logs.py" queries "$queries" 400 2>"$scratch/queries.err" ||
+        { tail -n 30 "$scratch/queries.err" >&2; fail "the queries did not end"; }
+    exit 0
+fi
 
 logs=$here/crates/histories/tests/logs
 mkdir -p "$logs"

@@ -4,24 +4,28 @@
     spark_logs.py make LOG RAW DIR     runs the application of a log, cleans what Spark wrote, and packs it again with Spark's codec
     spark_logs.py figures DIR          reads all logs and writes what is in them to DIR/expected.json
     spark_logs.py list VERSION         the logs of a version of Spark
+    spark_logs.py queries DIR N        runs N queries that overlap, as users submit them, and leaves what Spark wrote of them in DIR
 
-The first needs the PySpark of the log's version, the second any; scripts/make-spark-logs.sh installs both and calls this.
+The first needs the PySpark of the log's version, the others any; scripts/make-spark-logs.sh installs both and calls this.
 
 The figures are read from the packed logs, unpacked by Spark's codec, and by another way than the crate's: edges and stages that ran in
 place of others come from the lineage of RDDs that each stage lists, not from the stages' parents and ids.
 """
 
 import collections
+import functools
 import getpass
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 # The ids that applications get, by which Spark names their logs: version, what is set, whether the driver is killed.
@@ -50,13 +54,12 @@ LOGS = {
 # The applications
 
 
-def run(log, raw):
-    """An application; it does not end if it is one that is killed."""
+def session(raw, cores, settings):
+    """A Spark of so many cores, whose event logs go to the folder `raw`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    _, settings, is_killed = LOGS[log]
-    conf = SparkConf().setMaster("local[2,2]").setAppName("own")
+    conf = SparkConf().setMaster(cores).setAppName("own")
     conf.setAll(
         {
             "spark.eventLog.enabled": "true",
@@ -66,7 +69,6 @@ def run(log, raw):
             "spark.driver.host": "host-1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.warehouse.dir": (raw / "warehouse").as_uri(),
-            "spark.sql.shuffle.partitions": "4",
             # With the default of 1 MB all that is so small would be one partition.
             "spark.sql.adaptive.coalescePartitions.minPartitionSize": "4k",
             "spark.task.cpus": "1",
@@ -75,7 +77,13 @@ def run(log, raw):
     conf.setAll(settings.items())
     context = SparkContext(conf=conf)
     context.setLogLevel("OFF")
-    spark = SparkSession(context)
+    return context, SparkSession(context)
+
+
+def run(log, raw):
+    """An application; it does not end if it is one that is killed."""
+    _, settings, is_killed = LOGS[log]
+    context, spark = session(raw, "local[2,2]", {"spark.sql.shuffle.partitions": "4"} | settings)
     sales = "SELECT id, id % 300 AS shop, (id * 7919) % 997 AS amount FROM range(0, 30000, 1, 3)"
     spark.sql(sales).createOrReplaceTempView("sales")
     spark.sql("SELECT id AS shop, id % 12 AS region FROM range(0, 300, 1, 2)").createOrReplaceTempView("shops")
@@ -114,18 +122,56 @@ QUERIES = {
 }
 
 
-def together(context, tasks):
-    """Runs each of the named functions in a thread of its own."""
+# Cores of the Spark that users share, queries of theirs that run at a time at most, and seconds from one to the next in the mean.
+SHARED_CORES, AT_ONCE, BETWEEN_S = 2, 20, 1.3
+
+
+def shared(raw, n):
+    """Queries of users who share a Spark and do not wait for each other: small ones, most of them, and some that are hundreds of times as large."""
+    context, spark = session(raw, f"local[{SHARED_CORES}]", {"spark.sql.shuffle.partitions": "8"})
+    spark.sql("SELECT id AS shop, id % 12 AS region FROM range(0, 300, 1, 2)").createOrReplaceTempView("shops")
+    spark.sql("SELECT id AS region, concat('region ', id) AS name FROM range(0, 12, 1, 1)").createOrReplaceTempView("regions")
+    # A table for each size, a quarter of an order of magnitude apart.
+    sizes = [int(100_000 * 10 ** (step / 4)) for step in range(11)]
+    for size in sizes:
+        parts = max(2, min(24, size // 300_000))
+        sales = f"SELECT id, id % 300 AS shop, (id * 7919) % 997 AS amount FROM range(0, {size}, 1, {parts})"
+        spark.sql(sales).createOrReplaceTempView(f"sales_{size}")
+    chance, places = random.Random(1), threading.Semaphore(AT_ONCE)
+
+    def submit(query):
+        with places:
+            spark.sql(query).write.format("noop").mode("overwrite").save()
+
+    users = []
+    for _ in range(n):
+        name, query = chance.choice(list(QUERIES.items()))
+        # Sizes of which each is met 0.7 times as often as the one before.
+        size = chance.choices(sizes, [0.7**step for step in range(len(sizes))])[0]
+        query = re.sub(r"\bsales\b", f"sales_{size}", query)
+        users.append(start(context, f"{name} of {size} rows", functools.partial(submit, query)))
+        time.sleep(chance.expovariate(1 / BETWEEN_S))
+    for user in users:
+        user.join()
+    spark.stop()
+
+
+def start(context, name, function):
+    """Runs a named function in a thread of its own."""
     from pyspark import InheritableThread
 
-    def named(name, function):
+    def named():
         context.setJobDescription(name)
         function()
 
-    threads = [InheritableThread(target=named, args=task) for task in tasks]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
+    thread = InheritableThread(target=named)
+    thread.start()
+    return thread
+
+
+def together(context, tasks):
+    """Runs each of the named functions in a thread of its own."""
+    for thread in [start(context, name, function) for name, function in tasks]:
         thread.join()
     context.setJobDescription(None)
 
@@ -538,6 +584,10 @@ def main():
             make(log, pathlib.Path(raw), pathlib.Path(target))
         case ["figures", target]:
             figures(pathlib.Path(target).resolve())
+        case ["queries", target, n]:
+            target = pathlib.Path(target).resolve()
+            target.mkdir(parents=True, exist_ok=True)
+            shared(target, int(n))
         case ["list", version]:
             print(*(log for log, (of, *_) in LOGS.items() if of == version))
         case _:

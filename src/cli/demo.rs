@@ -36,7 +36,7 @@ pub(super) use advise::{AdviseArgs, run as advise};
 use anyhow::{Context, Result};
 use choose::Chosen;
 use clap::Args;
-use extent::{Extent, affordable_choices, affordable_choosing, affordable_episodes, affordable_search};
+use extent::{Extent, affordable_choosing, affordable_episodes, affordable_search};
 use needs::Needs;
 use serde_json::json;
 use std::{
@@ -252,7 +252,6 @@ impl Demo<'_> {
         }
         let episodes = self.extent.episodes;
         let train = by_teacher(self, Split::Train, episodes)?;
-        self.extent.choices = affordable_choices(&train, self.extent.choices)?;
         self.extent.choosing = affordable_choosing(&train, self.extent.choosing)?;
         let few = self.few_episodes(&train)?;
         let validation = by_teacher(self, Split::Validation, episodes.div_ceil(3).min(few))?;

@@ -41,6 +41,10 @@ fn a_log_is_inspected_imported_and_scheduled() {
     // A folder of logs, and the workload by its name.
     assert!(done(dir, &["inspect", "logs"]).contains("12 in "));
     assert!(done(dir, &["inspect", &format!("spark:{log},executors=3")]).contains("3 executors"));
+    // On one executor, the work of six is more than it can do.
+    let is_left = "some of it is left at the end, whoever schedules";
+    assert!(done(dir, &["inspect", &format!("spark:{log},executors=1")]).contains(is_left));
+    assert!(!said.contains(is_left), "{said}");
 
     for file in ["jobs.json", "jobs.json.gz"] {
         let said = done(dir, &["import", &log, "-o", file]);

@@ -44,7 +44,7 @@ fn all_jobs_of_chronus_keep_their_time_and_their_deadlines() -> Outcome {
 #[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn all_jobs_of_philly_keep_their_time() -> Outcome {
     let path = philly();
-    let workload = PreemptionWorkload::open(&format!("philly:{},split=none", path.display()).parse()?)?;
+    let workload = PreemptionWorkload::open(&format!("philly:{},split=none,size=577", path.display()).parse()?)?;
     let jobs = workload.jobs(1);
     let gpu_ms: f64 =
         jobs.iter().filter_map(|job| job.recorded.map(|ran| f64::from(job.gpus) * (ran.end_ms - ran.start_ms))).sum();
@@ -53,13 +53,13 @@ fn all_jobs_of_philly_keep_their_time() -> Outcome {
     let drawn = PreemptionWorkload::open(&format!("philly:{}", path.display()).parse()?)?;
     let known: BTreeMap<u64, u32> = jobs.iter().map(|job| (job.checkpoint_gb.to_bits(), job.gpus)).collect();
     assert!(drawn.jobs(7).iter().all(|job| known.get(&job.checkpoint_gb.to_bits()) == Some(&job.gpus)));
-    let slots = TrainingWorkload::open(&format!("philly:{},split=none", path.display()).parse()?)?.jobs(1);
+    let slots = TrainingWorkload::open(&format!("philly:{},split=none,size=577", path.display()).parse()?)?.jobs(1);
     assert_eq!(slots.len(), 9_465);
     // What is cut is told of as a whole, and of how much a period has.
-    let cut = PreemptionWorkload::open(&format!("philly:{},split=time", path.display()).parse()?)?;
+    let cut = PreemptionWorkload::open(&format!("philly:{},split=time,size=577", path.display()).parse()?)?;
     assert_eq!(cut.all_jobs(), Some(jobs));
     assert_eq!(drawn.all_jobs(), None);
-    let cut = TrainingWorkload::open(&format!("philly:{},split=time", path.display()).parse()?)?;
+    let cut = TrainingWorkload::open(&format!("philly:{},split=time,size=577", path.display()).parse()?)?;
     assert_eq!(cut.all_jobs(), Some(slots));
     let of_last = cut.period(Split::Final).map_or(0, |(_, jobs)| jobs);
     assert!((1_000..1_420).contains(&of_last), "{of_last}");
@@ -70,7 +70,7 @@ fn all_jobs_of_philly_keep_their_time() -> Outcome {
 #[cfg_attr(not(reference_data), ignore = "needs the reference data in ../shared")]
 fn no_job_of_philly_is_in_two_splits() -> Outcome {
     for how in ["time", "interleaved"] {
-        let spec = format!("philly:{},split={how}", philly().display());
+        let spec = format!("philly:{},split={how},size=577", philly().display());
         let workload = PreemptionWorkload::open(&spec.parse()?)?;
         let mut splits: BTreeMap<u64, Split> = BTreeMap::new();
         let mut all = 0;

@@ -23,7 +23,7 @@ fn usable(candidates: usize, weight: f32) -> bool {
 /// ```
 /// use sched_distill_learn::Draw;
 /// use sched_distill_trace::Outline;
-/// let mut draw = Draw::default();
+/// let mut draw = Draw::of_rows(30);
 /// assert_eq!(draw.weights(1.0, None), None); // there is nothing to learn from
 /// for (kind, candidates) in [(0, 3), (0, 1), (1, 2), (0, 5)] {
 ///     draw.add(&Outline { episode: 0, kind, weight: 1.0, candidates });
@@ -31,43 +31,70 @@ fn usable(candidates: usize, weight: f32) -> bool {
 /// // Both kinds weigh the same; a choice with one candidate teaches nothing.
 /// assert_eq!(draw.weights(1.0, None), Some(vec![0.75, 0.0, 1.5, 0.75]));
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Draw {
-    /// Kind and weight of each choice; the weight of one that is not usable is 0.
-    choices: Vec<(u8, f32)>,
+    /// Kind, weight and candidates of each choice; the weight of one that is not usable is 0.
+    choices: Vec<(u8, f32, u32)>,
+    /// Numbers of a row.
+    width: usize,
 }
 
 impl Draw {
+    /// Numbers in the rows of the choices that are drawn at most: the time and the memory of a fit go by these more than by choices, of
+    /// which some have hundreds of candidates.
+    pub const MOST_NUMBERS: f64 = 13e6;
+
+    /// Of choices whose candidates have so many features each.
+    #[must_use]
+    pub fn of_rows(width: usize) -> Self {
+        Self { choices: Vec::new(), width }
+    }
+
     /// Offers the next choice.
     pub fn add(&mut self, choice: &Outline) {
         let usable = usable(choice.candidates as usize, choice.weight);
-        self.choices.push((choice.kind, if usable { choice.weight } else { 0.0 }));
+        self.choices.push((choice.kind, if usable { choice.weight } else { 0.0 }, choice.candidates));
     }
 
     /// The weights with which a fit takes the choices, 0 for those that it does not take; `None` if it would take none.
     /// `balance` is how far kinds are balanced ([`super::FitParams`]). Where there are more than `most` choices, so many are
     /// drawn in proportion to their weights and at even distances, which keeps the total weight and, on average, that of
-    /// every choice.
+    /// every choice; and fewer where so many had more than 13 million numbers in their rows.
     #[must_use]
     pub fn weights(&self, balance: f64, most: Option<usize>) -> Option<Vec<f64>> {
         let mut of_kind = [0.0; 256];
-        self.choices.iter().for_each(|&(kind, weight)| of_kind[usize::from(kind)] += f64::from(weight));
+        self.choices.iter().for_each(|&(kind, weight, _)| of_kind[usize::from(kind)] += f64::from(weight));
         let total: f64 = of_kind.iter().sum();
         if total <= 0.0 {
             return None;
         }
         let present = of_kind.iter().filter(|&&w| w > 0.0).count() as f64;
         let lift = of_kind.map(|of_kind| (total / (present * of_kind)).powf(balance));
-        let balanced = |&(kind, weight): &(u8, f32)| match weight > 0.0 {
+        let balanced = |&(kind, weight, _): &(u8, f32, u32)| match weight > 0.0 {
             true => f64::from(weight) * lift[usize::from(kind)],
             false => 0.0,
         };
         let mut weights: Vec<f64> = self.choices.iter().map(balanced).collect();
-        let usable = self.choices.iter().filter(|(_, weight)| *weight > 0.0).count();
-        if let Some(most) = most.filter(|&most| most < usable) {
-            thin(&mut weights, most);
+        let Some(most) = most else { return Some(weights) };
+        let usable = self.choices.iter().filter(|(_, weight, _)| *weight > 0.0).count();
+        let mut drawn = weights.clone();
+        if most < usable {
+            thin(&mut drawn, most);
         }
+        let numbers = self.numbers(&drawn);
+        if numbers <= Self::MOST_NUMBERS {
+            return Some(drawn);
+        }
+        // As large a share of so many choices as their numbers allow: others are drawn, which are as large on average.
+        let few = most.min(usable) as f64 * Self::MOST_NUMBERS / numbers;
+        thin(&mut weights, (few as usize).max(1));
         Some(weights)
+    }
+
+    /// In the rows of choices with a weight.
+    fn numbers(&self, weights: &[f64]) -> f64 {
+        let of = self.choices.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
+        of.map(|(&(.., candidates), _)| f64::from(candidates)).sum::<f64>() * self.width as f64
     }
 }
 
@@ -96,8 +123,8 @@ pub(super) fn weighted<'a>(
         Some(drawn) => table.iter().zip(drawn).map(|(c, &w)| if count(&c) { w } else { 0.0 }).collect(),
         None => {
             let weight = |c: &Choice<'_>| if is_usable(c) && count(c) { c.header.weight } else { 0.0 };
-            let choices = table.iter().map(|c| (c.header.kind, weight(&c))).collect();
-            Draw { choices }.weights(balance, most)?
+            let choices = table.iter().map(|c| (c.header.kind, weight(&c), c.len() as u32)).collect();
+            Draw { choices, width: table.width() }.weights(balance, most)?
         }
     };
     let taken: Vec<(Choice<'a>, f64)> = table.iter().zip(weights).filter(|(_, weight)| *weight > 0.0).collect();
@@ -125,7 +152,7 @@ mod tests {
         }
         for most in [None, Some(1), Some(40), Some(10_000)] {
             let afterwards = weighted(&table, 0.7, most, |_| true).expect("choices to learn from");
-            let mut draw = Draw::default();
+            let mut draw = Draw::of_rows(table.width());
             for choice in table.iter() {
                 let header = choice.header;
                 let (episode, kind, weight) = (header.episode, header.kind, header.weight);
@@ -143,5 +170,25 @@ mod tests {
             // A heavy one may stand for several.
             assert!((1..=most.unwrap_or(600)).contains(&afterwards.len()));
         }
+    }
+
+    #[test]
+    fn of_choices_with_many_numbers_fewer_are_drawn() {
+        let mut stream = Stream::new(5, "draw");
+        let mut draw = Draw::of_rows(40);
+        for episode in 0..9_000 {
+            draw.add(&Outline { episode, kind: 0, weight: 1.0, candidates: 1 + stream.below(400) as u32 });
+        }
+        let drawn = |most| draw.weights(0.0, most).expect("choices to learn from");
+        let count = |weights: &[f64]| weights.iter().filter(|&&weight| weight > 0.0).count();
+        let all = drawn(None);
+        assert!(draw.numbers(&all) > 5.0 * Draw::MOST_NUMBERS);
+        for most in [2_000, 30_000] {
+            let few = drawn(Some(most));
+            assert!((draw.numbers(&few) / Draw::MOST_NUMBERS - 1.0).abs() < 0.05, "{}", draw.numbers(&few));
+            // They stand for all.
+            assert!((few.iter().sum::<f64>() / all.iter().sum::<f64>() - 1.0).abs() < 1e-3);
+        }
+        assert_eq!(count(&drawn(Some(500))), 500);
     }
 }

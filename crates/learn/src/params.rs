@@ -100,7 +100,8 @@ pub struct FitParams {
     /// How far the kinds of choices are balanced: 0 counts choices, 1 gives every kind the same total weight. Kinds differ
     /// in number and in difficulty (easy affinity choices outnumber free ones by far), so the default lies between.
     pub balance: f64,
-    /// Choices learnt from per level at most, drawn in proportion to their weights; `None` for all.
+    /// Choices learnt from per level at most, drawn in proportion to their weights, and fewer where these have more than 13 million
+    /// numbers; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_choices: Option<usize>,
     /// What is fitted, without repetition.

@@ -37,6 +37,8 @@ pub struct Refit {
 #[derive(Clone, Debug)]
 struct Recipe {
     level: String,
+    /// Numbers of a row of the level.
+    width: usize,
     learner: Learner,
     params: FitParams,
     /// Size of a model that was chosen by its size.
@@ -69,7 +71,9 @@ impl Refit {
             let learner = learner.ok_or_else(missing)?;
             let params = FitParams { learners: vec![learner], used: learner.name().to_owned(), ..params.clone() };
             let level = level.level.clone();
-            Ok(Recipe { level, learner, params, size: chosen.then_some(size), temperature: named.temperature })
+            let of_level = student.feature_set.levels.iter().find(|spec| spec.name == level);
+            let width = of_level.map_or(0, |spec| spec.features.len());
+            Ok(Recipe { level, width, learner, params, size: chosen.then_some(size), temperature: named.temperature })
         };
         Ok(Self { levels: student.levels.iter().map(recipe).collect::<Result<_, _>>()? })
     }
@@ -104,7 +108,7 @@ fn searched(learner: Learner) -> bool {
 
 impl Recipe {
     fn draw(&self, choices: &[Outline], times: &BTreeMap<u32, f32>) -> Result<Vec<f64>, FitError> {
-        let mut draw = Draw::default();
+        let mut draw = Draw::of_rows(self.width);
         for choice in choices {
             let times = times.get(&choice.episode).copied().unwrap_or(0.0);
             draw.add(&Outline { weight: choice.weight * times, ..*choice });

@@ -135,7 +135,14 @@ pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Surv
             load[bin.min(BINS - 1)] += size / room_ms;
         }
     }
-    Ok(Survey { jobs: arrivals_ms.len(), span_ms, lanes, load, shapes, notes: workload.notes().to_vec() })
+    let mut survey = Survey { jobs: arrivals_ms.len(), span_ms, lanes, load, shapes, notes: workload.notes().to_vec() };
+    if let Some(mean) = survey.mean_load().filter(|&mean| mean > 1.0) {
+        survey.notes.push(format!(
+            "the work that arrives is {:.0} % of what the cluster can do in that time: some of it is left at the end, whoever schedules",
+            100.0 * mean
+        ));
+    }
+    Ok(survey)
 }
 
 /// What the episodes of a split are cut from.

@@ -173,12 +173,13 @@ fn to_learn_from(
         return kept(lessons, level, caller, |choice| is_early(choice) && is_usable(choice));
     }
     // Which choices are drawn shows when all are known: their weights are read first, and then the rows of those drawn.
-    let mut draw = Draw::default();
+    let none = lessons.first.pieces(level)?.empty();
+    let mut draw = Draw::of_rows(none.width());
     for trace in lessons.traces() {
         trace.outlines(level)?.iter().filter(|choice| choice.episode < before).for_each(|choice| draw.add(choice));
     }
     let Some(weights) = draw.weights(params.balance, params.max_choices) else {
-        return Ok(lessons.first.pieces(level)?.empty());
+        return Ok(none);
     };
     let mut weight = weights.iter();
     let mut table = kept(lessons, level, caller, |choice| is_early(choice) && weight.next().is_some_and(|&w| w > 0.0))?;
@@ -209,11 +210,12 @@ pub(super) fn to_choose_on(
     if rows <= most {
         return kept(lessons, level, caller, is_late);
     }
-    let mut draw = Draw::default();
+    let none = trace.pieces(level)?.empty();
+    let mut draw = Draw::of_rows(none.width());
     late().for_each(|choice| draw.add(choice));
     let share = most as f64 / rows as f64;
     let Some(weights) = draw.weights(0.0, Some((late().count() as f64 * share) as usize)) else {
-        return Ok(trace.pieces(level)?.empty());
+        return Ok(none);
     };
     let mut weight = weights.iter();
     let mut table =

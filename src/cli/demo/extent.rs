@@ -76,9 +76,6 @@ impl Extent {
     }
 }
 
-/// Numbers in the rows of a level that are learnt from at most: time and memory go by these more than by choices.
-const NUMBERS: usize = 13_000_000;
-
 /// Episodes that may be recorded to learn from, of those that should, by what episodes of the same workload are like.
 pub(super) fn affordable_episodes(like: &Trace, episodes: u32) -> Result<u32> {
     let affordable = u32::try_from(DECISIONS_RECORDED / decisions_per_episode(like)?).unwrap_or(u32::MAX);
@@ -89,19 +86,6 @@ pub(super) fn affordable_episodes(like: &Trace, episodes: u32) -> Result<u32> {
 fn decisions_per_episode(trace: &Trace) -> Result<usize> {
     let Some(first) = trace.manifest.feature_set.levels.first() else { return Ok(1) };
     Ok((trace.outlines(&first.name)?.len() / trace.manifest.episodes.max(1) as usize).max(1))
-}
-
-/// Choices that may be learnt from per level, of those that should: fewer where choices have many candidates with many features.
-pub(super) fn affordable_choices(train: &Trace, choices: usize) -> Result<usize> {
-    let mut affordable = choices;
-    for level in &train.manifest.feature_set.levels {
-        let numbers = train.rows_of(&level.name) * level.features.len();
-        if numbers > NUMBERS {
-            let there = train.outlines(&level.name)?.len();
-            affordable = affordable.min((there as f64 * NUMBERS as f64 / numbers as f64) as usize);
-        }
-    }
-    Ok(affordable)
 }
 
 /// Episodes in which students may schedule to be chosen, of those that they should.

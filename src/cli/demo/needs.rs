@@ -1,7 +1,7 @@
 //! What a demo takes once its traces are recorded: told beforehand if it is much.
 
 use super::Extent;
-use crate::{pipeline::NUMBERS_TO_CHOOSE_ON, trace::Trace};
+use crate::{distiller::Draw, pipeline::NUMBERS_TO_CHOOSE_ON, trace::Trace};
 use anyhow::Result;
 
 /// Memory, and time on two cores.
@@ -27,13 +27,13 @@ impl Needs {
         for level in &train.manifest.feature_set.levels {
             let numbers = |trace: &Trace| (trace.rows_of(&level.name) * level.features.len()) as f64;
             let choices = train.outlines(&level.name)?.len();
-            learnt += numbers(train) * (extent.choices as f64 / choices.max(1) as f64).min(1.0);
+            let one =
+                (numbers(train) * (extent.choices as f64 / choices.max(1) as f64).min(1.0)).min(Draw::MOST_NUMBERS);
+            learnt += one;
             held += numbers(validation).min(NUMBERS_TO_CHOOSE_ON as f64) + numbers(test);
             // Rules are fitted again on choices of other episodes, those of the student's own states too.
-            let (taken, own) = (f64::from(extent.resamples) * extent.choices as f64, f64::from(extent.own));
-            let all = f64::from(extent.episodes) + own;
-            let share = (taken / choices.max(1) as f64).min(all / f64::from(extent.episodes));
-            again += numbers(train) * share;
+            let share = f64::from(extent.episodes + extent.own) / f64::from(extent.episodes);
+            again += (f64::from(extent.resamples) * one).min(numbers(train) * share);
         }
         // What was chosen on is gone by then.
         let bytes = BYTES_LEARNT * learnt + BYTES_HELD * held.max(again);

@@ -11,6 +11,9 @@ use std::{
 /// Queues that an error names at most.
 const SHOWN: usize = 20;
 
+/// Share of a cluster that is usually busy.
+const USUAL_LOAD: f64 = 0.8;
+
 /// A job that ends at once is taken to have run for a second.
 const LEAST_MS: f64 = 1e3;
 
@@ -210,37 +213,47 @@ impl Log {
     }
 
     /// The devices of the cluster: as many as the spec names by this parameter; else as many as the log says, or as were in use at one time
-    /// if those are more; else as many as is usual, if anything is. `most` are possible.
+    /// if those are more. `most` are possible.
     ///
     /// # Errors
     ///
     /// None of these, or more than are possible.
-    pub fn size(&mut self, named: Option<u32>, usual: Option<u32>, most: u32) -> Result<u32, WorkloadError> {
+    pub fn size(&mut self, named: Option<u32>, most: u32) -> Result<u32, WorkloadError> {
         if let Some(named) = named {
             return Ok(named);
         }
         let devices = self.devices;
-        let refused = |problem: String| WorkloadError::Format { path: self.path.clone(), problem };
-        let (size, why) = match (self.own[1].filter(|&own| own > 0), self.used, usual) {
-            (Some(own), used, _) if used.is_none_or(|used| used <= own) => (own, "as the log says"),
-            (_, Some(used), _) => (used, "as many as were in use at one time"),
-            (_, None, Some(usual)) => (u64::from(usual), "which the log does not say"),
-            (_, None, None) => {
-                return Err(refused(format!(
+        let (size, why) = match (self.own[1].filter(|&own| own > 0), self.used) {
+            (Some(own), used) if used.is_none_or(|used| used <= own) => (own, "as the log says"),
+            (_, Some(used)) => (used, "as many as were in use at one time"),
+            (_, None) => {
+                let (least, busy) = (self.jobs.iter().map(|job| job.devices).max().unwrap_or(1), self.busy_size());
+                return Err(self.refused(format!(
                     "does not say how large the cluster was, and without starts and ends it cannot be seen: add `size=N`, the {devices} that it \
-                     had"
+                     had. With `size={busy}` its jobs keep {:.0} % of them busy in the mean; the largest needs {least}",
+                    100.0 * USUAL_LOAD
                 )));
             }
         };
         let fits = u32::try_from(size).ok().filter(|&size| size <= most);
         let size = fits.ok_or_else(|| {
-            refused(format!(
+            self.refused(format!(
                 "is of a cluster of {size} {devices}, and at most {most} are possible: `vc=NAME` takes one of its queues, `size=N` names a \
                  smaller cluster"
             ))
         })?;
         self.notes.push(format!("the cluster has {size} {devices}, {why} (`size=N` names another number)"));
         Ok(size)
+    }
+
+    /// So many devices the jobs keep busy for a usual share of the time in which they are submitted.
+    fn busy_size(&self) -> u64 {
+        let work_ms: f64 = self.jobs.iter().map(|job| f64::from(job.devices) * job.duration_ms).sum();
+        // Jobs that are all submitted at once take as long as the longest of them.
+        let longest_ms = self.jobs.iter().map(|job| job.duration_ms).fold(0.0, f64::max);
+        let span_ms = self.jobs.last().map_or(0.0, |job| job.submit_ms).max(longest_ms);
+        // Durations are below 2^64 ms.
+        (work_ms / span_ms / USUAL_LOAD).ceil().max(1.0) as u64
     }
 
     /// Leaves out jobs that need more devices than so many; `why` says what has no more.
@@ -357,10 +370,10 @@ mod tests {
     #[test]
     fn the_cluster_is_as_large_as_is_named_or_was_in_use() {
         let mut log = read(TABLE, COLUMNS).unwrap();
-        assert_eq!(log.size(Some(5), None, 100).unwrap(), 5);
+        assert_eq!(log.size(Some(5), 100).unwrap(), 5);
         // From 400 s on eight; before that 4 + 2.
-        assert_eq!(log.size(None, Some(64), 100).unwrap(), 8);
-        let problem = log.size(None, None, 7).unwrap_err().to_string();
+        assert_eq!(log.size(None, 100).unwrap(), 8);
+        let problem = log.size(None, 7).unwrap_err().to_string();
         assert!(problem.contains("is of a cluster of 8 GPUs, and at most 7 are possible: `vc=NAME`"), "{problem}");
         log.fit(4, "a node has no more").unwrap();
         assert_eq!(log.jobs().len(), 2);
@@ -370,9 +383,13 @@ mod tests {
         assert!(notes.contains("1 of 3 jobs need more than 4 GPUs, and are left out: a node has no more"), "{notes}");
 
         let mut log = read("in,took,gpus\n0,10,1\n5,10,2\n", "csv:FILE,submit=in,duration=took,gpus=gpus").unwrap();
-        assert_eq!(log.size(None, Some(64), 100).unwrap(), 64);
-        let problem = log.size(None, None, 100).unwrap_err().to_string();
+        let problem = log.size(None, 100).unwrap_err().to_string();
         assert!(problem.contains("add `size=N`, the GPUs that it had"), "{problem}");
+        // 30 GPU·s within the 10 s that the longest job takes.
+        assert!(
+            problem.ends_with("With `size=4` its jobs keep 80 % of them busy in the mean; the largest needs 2"),
+            "{problem}"
+        );
         let notes = log.into_notes().join("\n");
         assert!(notes.contains("a job without a start, as 2 of 2 are, is taken to have started when"), "{notes}");
     }
@@ -382,12 +399,12 @@ mod tests {
         let swf = "; MaxNodes: 4\n; MaxProcs: 64\n1 0 5 100 8 -1 -1 8 -1 -1 1 1 1 1 1 -1 -1 -1\n2 9 1 50 16 -1 -1 16 -1 -1 1 1 1 1 1 -1 -1 -1\n";
         let mut log = read(swf, "swf:FILE").unwrap();
         assert_eq!((log.devices(), log.own_nodes()), (Devices::Cores, Some([4, 16])));
-        assert_eq!(log.size(None, None, 100).unwrap(), 64);
+        assert_eq!(log.size(None, 100).unwrap(), 64);
         let notes = log.into_notes().join("\n");
         assert!(notes.contains("no job has GPUs") && notes.contains("64 cores, as the log says"), "{notes}");
         // More was in use than the log says.
         let mut log = read(&swf.replace("MaxProcs: 64", "MaxProcs: 20"), "swf:FILE").unwrap();
-        assert_eq!(log.size(None, None, 100).unwrap(), 24);
+        assert_eq!(log.size(None, 100).unwrap(), 24);
     }
 
     #[test]

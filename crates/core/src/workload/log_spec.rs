@@ -75,12 +75,6 @@ impl LogSpec {
         &self.cut
     }
 
-    /// Whether it is the flat table of Philly, which says nothing of its cluster.
-    #[must_use]
-    pub fn is_flat(&self) -> bool {
-        self.is_flat
-    }
-
     /// Whether it is that table, and the spec does not cut it: its episodes are drawn then ([`super::RecordedJobs`]).
     #[must_use]
     pub fn is_drawn(&self) -> bool {

@@ -75,7 +75,7 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     args.finish()?;
     let measured = node_gpus.map(|node_gpus| Measured::beside(asked.path(), node_gpus)).transpose()?;
     let mut log = asked.read()?;
-    nodes(&mut cluster, &mut log, spec, size, asked.is_flat())?;
+    nodes(&mut cluster, &mut log, spec, size)?;
     let (most, devices) = (cluster.node_cores, log.devices());
     log.fit(most, &format!("a job runs on one node, which has {most} {devices} (node-cores=N, size=N)"))?;
     without_deadline(&mut log);
@@ -169,22 +169,12 @@ fn without_deadline(log: &mut Log) {
 }
 
 /// Gives a cluster the nodes that are named, else one pool of all devices, or as few as there can be.
-fn nodes(
-    cluster: &mut Cluster,
-    log: &mut Log,
-    spec: &Spec,
-    size: Option<u32>,
-    is_flat: bool,
-) -> Result<(), WorkloadError> {
+fn nodes(cluster: &mut Cluster, log: &mut Log, spec: &Spec, size: Option<u32>) -> Result<(), WorkloadError> {
     let is_named = |key: &str| spec.params.contains_key(key);
-    if is_named("nodes") || is_flat && size.is_none() {
-        if !is_named("nodes") {
-            let (nodes, each, devices) = (cluster.nodes, cluster.node_cores, log.devices());
-            log.note(format!("the cluster has {nodes} nodes of {each} {devices}, which the log does not say (`nodes=N`, `node-cores=N`)"));
-        }
+    if is_named("nodes") {
         return Ok(());
     }
-    let total = log.size(size, None, MOST_NODES * MOST_CORES)?;
+    let total = log.size(size, MOST_NODES * MOST_CORES)?;
     let (most, devices) = (if is_named("node-cores") { cluster.node_cores } else { MOST_CORES }, log.devices());
     cluster.nodes = total.div_ceil(most);
     cluster.node_cores = if is_named("node-cores") { most } else { total.div_ceil(cluster.nodes) };

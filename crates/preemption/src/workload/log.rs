@@ -63,7 +63,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     }
     args.finish()?;
     let mut log = asked.read()?;
-    nodes(&mut cluster, &mut log, spec, size, asked.is_flat())?;
+    nodes(&mut cluster, &mut log, spec, size)?;
     let most = cluster.gpus();
     log.fit(most, &format!("the cluster has {most} (size=N, nodes=N, node-gpus=N)"))?;
     let of = |logged: &LoggedJob| job(logged, &cluster, errors);
@@ -97,18 +97,12 @@ fn job(logged: &LoggedJob, cluster: &Cluster, errors: Errors) -> PreemptionJob {
 }
 
 /// Gives a cluster the nodes that are named, else as many as its devices take.
-fn nodes(
-    cluster: &mut Cluster,
-    log: &mut Log,
-    spec: &Spec,
-    size: Option<u32>,
-    is_flat: bool,
-) -> Result<(), WorkloadError> {
+fn nodes(cluster: &mut Cluster, log: &mut Log, spec: &Spec, size: Option<u32>) -> Result<(), WorkloadError> {
     if spec.params.contains_key("nodes") {
         return Ok(());
     }
     let is_named = spec.params.contains_key("node-gpus");
-    let total = log.size(size, is_flat.then_some(cluster.gpus()), MOST_GPUS)?;
+    let total = log.size(size, MOST_GPUS)?;
     match log.own_nodes().filter(|_| !is_named) {
         Some([nodes, each]) if nodes * each == total && each <= MOST_NODE_GPUS && nodes <= MOST_NODES => {
             (cluster.nodes, cluster.node_gpus) = (nodes, each);
@@ -271,14 +265,17 @@ mod tests {
             std::iter::once("submit_s,duration_s,num_gpus,vc\n".to_owned()).chain((0..2000).map(row)).collect();
         let drawn = open(&text, "philly:FILE").unwrap();
         assert_eq!((drawn.jobs(1).len(), drawn.most_episodes(Split::Test)), (150, None));
-        let cut = open(&text, "philly:FILE,split=time").unwrap();
-        assert_eq!(cut.cluster().gpus(), 64);
+        // Two GPUs in the mean, each for ten times as long as from one job to the next.
+        let problem = open(&text, "philly:FILE,split=time").unwrap_err();
         assert!(
-            cut.most_episodes(Split::Test).is_some()
-                && cut.notes().iter().any(|note| note.contains("which the log does not say"))
+            problem.ends_with("With `size=26` its jobs keep 80 % of them busy in the mean; the largest needs 3"),
+            "{problem}"
         );
+        let cut = open(&text, "philly:FILE,split=time,size=64").unwrap();
+        assert_eq!(cut.cluster().gpus(), 64);
+        assert!(cut.most_episodes(Split::Test).is_some());
         // A row is the same job either way.
-        let whole = open(&text, "philly:FILE,split=none").unwrap().jobs(1);
+        let whole = open(&text, "philly:FILE,split=none,size=64").unwrap().jobs(1);
         assert!(
             drawn.jobs(1).iter().all(|job| whole.iter().any(|of| of.epochs == job.epochs && of.samples == job.samples))
         );

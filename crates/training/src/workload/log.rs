@@ -117,8 +117,7 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
     let nodes = match nodes {
         Some(nodes) => nodes,
         None => {
-            let usual = asked.is_flat().then_some(USUAL_NODES * each);
-            let size = log.size(size, usual, MOST_NODES * each)?;
+            let size = log.size(size, MOST_NODES * each)?;
             let nodes = size.div_ceil(each);
             let devices = log.devices();
             log.note(format!(
