@@ -106,7 +106,7 @@ pub(super) fn of_jobs(info: &ScenarioInfo, survey: &Survey, output: &mut Output)
 pub(super) fn describe_replay(replay: Option<&ReplayError>, output: &mut Output) -> Result<()> {
     let Some(found) = replay else {
         return output.text(
-            "\nreplay: no schedule is recorded, so that the simulator cannot be checked against it: what schedulers save is so in \
+            "\nreplay: no schedule is recorded that could be carried out again, so that the simulator cannot be checked against it: what schedulers save is so in \
              simulation only",
         );
     };

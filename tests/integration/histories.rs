@@ -1,6 +1,7 @@
 //! Logs of clusters on the command line: what they are, as workloads, and what their owners are told.
 
 use crate::program::{done, refused};
+use sched_distill::{pipeline::RunInfo, registry::all};
 use serde_json::Value;
 use std::{fs, path::Path};
 
@@ -135,6 +136,45 @@ fn the_owner_of_a_history_is_told_what_was_measured_on_its_last_period() {
     );
     assert_eq!(told.contains("leaves open which of them is better"), low <= 1.0 && 1.0 <= high, "{told}");
     assert_eq!(told.contains("which is worse"), low > 1.0 && value - 1.0 > error, "{told}");
+    // Who gains and who loses: by more than the simulator is off by.
+    let halves = pair["by_size"]["halves"].as_array().unwrap();
+    let side = |half: &Value| {
+        let [value, low, high] = ["value", "low", "high"].map(|end| number(&half["time"][end]));
+        [high < 1.0 && 1.0 - value > error, low > 1.0 && value - 1.0 > error]
+    };
+    let [gains, loses] = [0, 1].map(|of| halves.iter().filter(|half| side(half)[of]).count());
+    assert_eq!(told.contains("ho gains: "), gains == 1, "{told} {halves:?}");
+    assert_eq!(told.contains("ho loses: "), loses == 1, "{told} {halves:?}");
+    assert_eq!(told.contains("are known to gain or to lose"), gains + loses == 0, "{told} {halves:?}");
+    // Pictures of it, and their numbers.
+    for name in ["history-load", "history-replay", "history-schedulers"] {
+        assert!(page.contains(&format!("id=\"{name}")), "{name}");
+        assert!(dir.join(format!("run/report/charts/{name}.png")).exists(), "{name}");
+    }
     assert!(page.contains("id=\"advice\""));
     assert!(fs::read_to_string(dir.join("run/run.json")).unwrap().contains("distill advise --scenario dag"));
+}
+
+#[test]
+fn a_history_without_starts_is_known_to_check_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path(), "fair", "builtin,jobs=12,executors=6,rate=1e-4", "logs");
+    let table = dir.path().join("jobs.csv");
+    fs::write(&table, "in,took,gpus\n0,60,1\n30,90,2\n").unwrap();
+    let table = format!("csv:{},submit=in,duration=took,gpus=gpus,size=8,split=none", table.display());
+    let jobs = dir.path().join("jobs.json").display().to_string();
+    done(dir.path(), &["import", &log, "-o", &jobs]);
+    let log = format!("spark:{}", dir.path().join(&log).display());
+    for (scenario, workload, is_unchecked) in [
+        ("preemption", &*table, true),
+        ("training", &table, true),
+        ("dag", &log, false),
+        ("dag", &format!("json:{jobs}"), false),
+        ("dag", "builtin", false),
+    ] {
+        let info = RunInfo::new(all().find(scenario), "fifo", workload, 0);
+        assert_eq!(info.simulated_only, is_unchecked, "{scenario} {workload}");
+    }
+    let said = done(dir.path(), &["inspect", "--replay", "--scenario", "preemption", &table]);
+    assert!(said.contains("no schedule is recorded that could be carried out again"), "{said}");
 }

@@ -5,7 +5,6 @@ use sched_distill_core::{
     rng::{EpisodeId, Split},
     simulation::{Simulated, Simulation, Workload, percentile},
     spec::Spec,
-    workload::WorkloadInfo,
 };
 use sched_distill_trace::recorder::{EpisodeRun, Episodes, rollouts};
 use serde::{Deserialize, Serialize};
@@ -31,6 +30,8 @@ pub struct Survey {
     pub span_ms: f64,
     /// Lanes on which tasks run side by side.
     pub lanes: u32,
+    /// What a lane is: `executor`.
+    pub lane: String,
     /// Work that arrives, in equal parts of the span, as a share of what all lanes could do in that time; empty where sizes are no times.
     pub load: Vec<f64>,
     /// What else is to be said of them, each in a few words with what it is of.
@@ -89,6 +90,11 @@ impl ReplayError {
     }
 }
 
+/// Whether a workload can be cut by time, as histories can.
+fn is_cut<S: Simulated>(spec: &Spec) -> bool {
+    S::WORKLOADS.iter().any(|def| def.info.name == spec.name && def.info.usage.contains("[,split="))
+}
+
 /// The workload of a history as a whole.
 fn whole<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Workload<S>, PipelineError> {
     let mut spec: Spec = id.parse()?;
@@ -96,8 +102,7 @@ fn whole<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Workload<S>, Pip
         spec.params.remove(key);
     }
     // Logs are cut where nothing is said.
-    let is_cut = |info: &WorkloadInfo| info.name == spec.name && info.usage.contains("[,split=");
-    if S::WORKLOADS.iter().any(|def| is_cut(&def.info)) {
+    if is_cut::<S>(&spec) {
         spec.params.insert("split".to_owned(), "none".to_owned());
     }
     scenario.workload(&spec.to_string())
@@ -135,7 +140,15 @@ pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Surv
             load[bin.min(BINS - 1)] += size / room_ms;
         }
     }
-    let mut survey = Survey { jobs: arrivals_ms.len(), span_ms, lanes, load, shapes, notes: workload.notes().to_vec() };
+    let mut survey = Survey {
+        jobs: arrivals_ms.len(),
+        span_ms,
+        lanes,
+        lane: S::INFO.lane.to_owned(),
+        load,
+        shapes,
+        notes: workload.notes().to_vec(),
+    };
     if let Some(mean) = survey.mean_load().filter(|&mean| mean > 1.0) {
         survey.notes.push(format!(
             "the work that arrives is {:.0} % of what the cluster can do in that time: some of it is left at the end, whoever schedules",
@@ -143,6 +156,20 @@ pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Surv
         ));
     }
     Ok(survey)
+}
+
+/// Whether a workload is a history of which no schedule can be carried out again. Jobs of a workload file need not be of a history.
+///
+/// # Errors
+///
+/// A workload that cannot be opened.
+pub(super) fn is_unchecked<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<bool, PipelineError> {
+    let spec: Spec = id.parse()?;
+    if spec.name == "json" || !is_cut::<S>(&spec) {
+        return Ok(false);
+    }
+    let jobs = scenario.workload(id)?.jobs(EpisodeId::new(0, Split::Train, 0));
+    Ok(S::replay(&jobs).is_none())
 }
 
 /// What the episodes of a split are cut from.

@@ -126,6 +126,13 @@ pub trait AnyScenario: Sync {
     /// A workload that cannot be opened.
     fn survey(&self, workload: &str) -> Result<Survey, PipelineError>;
 
+    /// Whether a workload is a history of which no schedule can be carried out again.
+    ///
+    /// # Errors
+    ///
+    /// A workload that cannot be opened.
+    fn is_unchecked(&self, workload: &str) -> Result<bool, PipelineError>;
+
     /// What the episodes of a split of a workload are cut from, of a history that is cut by time.
     ///
     /// # Errors
@@ -307,6 +314,10 @@ impl<S: Simulated> AnyScenario for Entry<S> {
 
     fn survey(&self, workload: &str) -> Result<Survey, PipelineError> {
         history::survey(self, workload)
+    }
+
+    fn is_unchecked(&self, workload: &str) -> Result<bool, PipelineError> {
+        history::is_unchecked(self, workload)
     }
 
     fn period(&self, workload: &str, split: Split) -> Result<Option<Period>, PipelineError> {

@@ -50,6 +50,9 @@ pub struct RunInfo {
     /// What the scenario calls things in sentences; without it, sentences name columns.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     pub words: Words,
+    /// Whether the workload is a history of which no schedule can be carried out again, so that it cannot check the simulator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated_only: bool,
 }
 
 fn completion() -> Figure {
@@ -348,6 +351,8 @@ impl RunInfo {
             splits: Vec::new(),
             notes: notes(scenario, teacher),
             words: words(scenario),
+            // A workload that cannot be opened is said to be where it is used.
+            simulated_only: scenario.is_some_and(|s| s.is_unchecked(workload).unwrap_or(false)),
         }
     }
 

@@ -16,6 +16,7 @@ mod first_screen;
 mod gaming;
 mod glossary;
 mod goal;
+mod history;
 mod holds_up;
 mod lead;
 mod learning_curve;

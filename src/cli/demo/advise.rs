@@ -163,7 +163,12 @@ impl Closing<'_> {
         let is_network = self.scenario.sort_of(self.teacher) == Some(Sort::Network);
         let before = match self.replay {
             Some(_) => Contender::AsRecorded,
-            None => named(self.scenario.baselines().first().copied().unwrap_or(self.teacher), Role::Heuristic),
+            // What clusters do of which nothing else is known.
+            None => {
+                let baselines = self.scenario.baselines();
+                let usual = baselines.iter().find(|&&name| name == "fifo").or(baselines.first());
+                named(usual.copied().unwrap_or(self.teacher), Role::Heuristic)
+            }
         };
         let mut contenders = vec![before];
         let mut add = |contender: Contender<'static>| {

@@ -346,6 +346,7 @@ fn info() -> RunInfo {
         splits: vec![split("train", 60, 43_120), split("validation", 20, 14_377), split("test", 20, 14_403)],
         notes: vec!["The teacher samples its actions.".into()],
         words: sched_distill::dag::feature::words(),
+        simulated_only: false,
     }
 }
 

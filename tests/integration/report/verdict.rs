@@ -484,3 +484,16 @@ fn the_first_screen_has_a_picture_figures_with_a_word_on_what_is_good_and_the_ga
     }
     Ok(())
 }
+
+#[test]
+fn the_first_screen_says_of_a_history_that_cannot_check_the_simulator_that_it_cannot() -> Outcome {
+    for simulated_only in [false, true] {
+        let dir = tempfile::tempdir()?;
+        write_run(dir.path(), |info, _, _| info.simulated_only = simulated_only)?;
+        let verdict = write_report_with(dir.path(), &dir.path().join("report"), &ReportParams::default())?.verdict;
+        let html = fs::read_to_string(dir.path().join("report/report.html"))?;
+        let says = section(&html, "first-screen").contains("differences between schedulers are so in simulation only");
+        assert_eq!((says, verdict.history.is_empty()), (simulated_only, !simulated_only));
+    }
+    Ok(())
+}

@@ -2,19 +2,32 @@
 //! recorded.
 
 use super::P99;
-use crate::{
-    goal,
-    run_dir::RunDir,
-    words::{number, percent, time},
-};
+use crate::{goal, history::border, run_dir::RunDir, words::percent};
 use sched_distill_core::{figure::Compared, workload::duration};
 use sched_distill_judge::evaluator::{Estimate, OfSize};
 use sched_distill_pipeline::{AS_RECORDED, Advice, Belief};
+use std::cmp::Ordering;
 
-/// The advice of a run on a history.
-pub(crate) fn sentences(run: &RunDir, advice: &Advice) -> Vec<String> {
+/// Of a history with which nothing can be checked.
+const UNCHECKED: &str = "No schedule is recorded that could be carried out again, so that this history cannot check the simulator: \
+    differences between schedulers are so in simulation only.";
+
+/// What the owner of a history is told; nothing of other runs.
+pub(crate) fn sentences(run: &RunDir) -> Vec<String> {
+    let Some(advice) = &run.advice else {
+        return run.info.simulated_only.then(|| UNCHECKED.to_owned()).into_iter().collect();
+    };
     let said = Said { run, advice };
     [said.student(), said.rule(), said.sizes(), Some(said.trust())].into_iter().flatten().collect()
+}
+
+/// A scheduler in words, with its name.
+pub(crate) fn scheduler(run: &RunDir, id: &str) -> String {
+    match (id, run.plain().policy(id)) {
+        (AS_RECORDED, _) => "the recorded order".to_owned(),
+        (_, Some(words)) => format!("{words} ({id})"),
+        (_, None) => id.to_owned(),
+    }
 }
 
 struct Said<'a> {
@@ -61,7 +74,7 @@ impl Said<'_> {
         let (rule, e) = self.advice.best_rule()?;
         let objective = self.advice.closed_loop.objective();
         let whiskers = goal::whiskers(objective, &e);
-        let name = self.policy(rule);
+        let name = scheduler(self.run, rule);
         Some(match objective.compared {
             Compared::Ratio => {
                 format!("The best known rule alone, {name}, comes to {}\u{a0}× {whiskers}.", self.value(&e))
@@ -73,32 +86,53 @@ impl Said<'_> {
         })
     }
 
-    /// Who loses by the size of jobs: those who surely take longer than before.
+    /// Who gains and who loses by the size of jobs: those who surely take less long than before, or longer.
     fn sizes(&self) -> Option<String> {
         let before = self.advice.before();
         let by_size = self.advice.closed_loop.student_to(before)?.by_size.as_ref()?;
         let [smaller, larger] = by_size.halves.as_ref()?;
-        let border = match by_size.unit == "ms" {
-            true => time(smaller.sizes[1]),
-            false => format!("{} {}", number(smaller.sizes[1]), by_size.unit),
-        };
+        let border = border(by_size)?;
         let of = |half: &OfSize| {
             let e = &half.time;
             let (value, whiskers) = (goal::measured_value(&P99, e, e.value), goal::whiskers(&P99, e));
             format!("{value}\u{a0}× as long {whiskers}").trim_end().to_owned()
         };
-        let loses = |half: &OfSize| half.time.low > 1.0;
+        // Nobody is said to gain or to lose less than the simulator is off by.
+        let error = self.advice.replay.as_ref().map_or(0.0, |replay| replay.median);
+        let side = |half: &OfSize| match &half.time {
+            e if e.high < 1.0 && 1.0 - e.value > error => Ordering::Less,
+            e if e.low > 1.0 && e.value - 1.0 > error => Ordering::Greater,
+            _ => Ordering::Equal,
+        };
         let (label, what) = (&by_size.label, |is: &str| format!("jobs whose {} is {is} {border}", by_size.label));
-        match (loses(smaller), loses(larger)) {
-            (true, true) => Some(format!(
-                "All jobs would have taken longer: those of little {label} {}, the others {}.",
-                of(smaller),
-                of(larger)
-            )),
-            (true, false) => Some(format!("Who loses: {} would have taken {}.", what("at most"), of(smaller))),
-            (false, true) => Some(format!("Who loses: {} would have taken {}.", what("above"), of(larger))),
-            (false, false) => None,
-        }
+        let (small, large) = (what("at most"), what("above"));
+        Some(match (side(smaller), side(larger)) {
+            (Ordering::Equal, Ordering::Equal) => {
+                format!("Neither {small} nor larger ones are known to gain or to lose.")
+            }
+            (a, b) if a == b => {
+                let which = if a == Ordering::Less { "gain" } else { "lose" };
+                format!(
+                    "Small jobs {which} and large ones too: those whose {label} is at most {border} would have taken {}, the others {}.",
+                    of(smaller),
+                    of(larger)
+                )
+            }
+            (Ordering::Less, Ordering::Equal) => {
+                format!("Who gains: {small} would have taken {}; no others are known to.", of(smaller))
+            }
+            (Ordering::Equal, Ordering::Less) => {
+                format!("Who gains: {large} would have taken {}; no others are known to.", of(larger))
+            }
+            (Ordering::Greater, Ordering::Equal) => format!("Who loses: {small} would have taken {}.", of(smaller)),
+            (Ordering::Equal, _) => format!("Who loses: {large} would have taken {}.", of(larger)),
+            (Ordering::Less, _) => {
+                format!("Who gains: {small} would have taken {}; who loses: larger ones {}.", of(smaller), of(larger))
+            }
+            (Ordering::Greater, _) => {
+                format!("Who gains: {large} would have taken {}; who loses: smaller ones {}.", of(larger), of(smaller))
+            }
+        })
     }
 
     /// How far that is to be believed.
@@ -111,23 +145,15 @@ impl Said<'_> {
                 percent(replay.p90),
                 percent(replay.median)
             ),
-            None => "No schedule is recorded, so that this history cannot check the simulator: all of this is so in simulation only."
-                .to_owned(),
+            None => UNCHECKED.to_owned(),
         }
     }
 
     /// Who scheduled before, or stands in for it.
     fn before(&self) -> String {
         match self.advice.before() {
-            AS_RECORDED => "the recorded order".to_owned(),
-            rule => format!("{}, which stands in for the order that is not recorded", self.policy(rule)),
-        }
-    }
-
-    fn policy(&self, id: &str) -> String {
-        match self.run.plain().policy(id) {
-            Some(words) => format!("{words} ({id})"),
-            None => id.to_owned(),
+            AS_RECORDED => scheduler(self.run, AS_RECORDED),
+            rule => format!("{}, which stands in for the order that is not recorded", scheduler(self.run, rule)),
         }
     }
 

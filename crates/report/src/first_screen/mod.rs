@@ -18,6 +18,7 @@ use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_judge::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
 use serde::Serialize;
 
+pub(super) use advice::scheduler;
 pub(super) use verdict::NAMED;
 use verdict::sentences;
 
@@ -110,7 +111,7 @@ pub(super) fn section(
     };
     let kept = |gate| judgement.as_ref().and_then(|j| j.of(gate)).is_some_and(|c: &Checked| c.kept);
     let named = [Gate::Finishes, Gate::Teacher, Gate::Heuristic, Gate::Tail, Gate::Elsewhere];
-    let advice_sentences = run.advice.as_ref().map_or(Vec::new(), |advice| advice::sentences(run, advice));
+    let advice_sentences = advice::sentences(run);
     let verdict = RunVerdict {
         missed: named
             .iter()
