@@ -123,7 +123,7 @@ QUERIES = {
 
 
 # Cores of the Spark that users share, queries of theirs that run at a time at most, and seconds from one to the next in the mean.
-SHARED_CORES, AT_ONCE, BETWEEN_S = 2, 20, 1.3
+SHARED_CORES, AT_ONCE, BETWEEN_S = 2, 20, 1.1
 
 
 def shared(raw, n):
@@ -132,9 +132,9 @@ def shared(raw, n):
     spark.sql("SELECT id AS shop, id % 12 AS region FROM range(0, 300, 1, 2)").createOrReplaceTempView("shops")
     spark.sql("SELECT id AS region, concat('region ', id) AS name FROM range(0, 12, 1, 1)").createOrReplaceTempView("regions")
     # A table for each size, a quarter of an order of magnitude apart.
-    sizes = [int(100_000 * 10 ** (step / 4)) for step in range(11)]
+    sizes = [int(300_000 * 10 ** (step / 4)) for step in range(11)]
     for size in sizes:
-        parts = max(2, min(24, size // 300_000))
+        parts = max(2, min(24, size // 1_000_000))
         sales = f"SELECT id, id % 300 AS shop, (id * 7919) % 997 AS amount FROM range(0, {size}, 1, {parts})"
         spark.sql(sales).createOrReplaceTempView(f"sales_{size}")
     chance, places = random.Random(1), threading.Semaphore(AT_ONCE)

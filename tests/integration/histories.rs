@@ -146,6 +146,17 @@ fn the_owner_of_a_history_is_told_what_was_measured_on_its_last_period() {
     assert_eq!(told.contains("ho gains: "), gains == 1, "{told} {halves:?}");
     assert_eq!(told.contains("ho loses: "), loses == 1, "{told} {halves:?}");
     assert_eq!(told.contains("are known to gain or to lose"), gains + loses == 0, "{told} {halves:?}");
+    // The rule beside the student: better or worse where their intervals show it.
+    let rules = closing["policies"].as_array().unwrap().iter().skip(1).filter(|p| p["role"] == "heuristic");
+    let against = |p: &Value| {
+        pairs.iter().find(|pair| pair["policy"] == p["policy"] && pair["baseline"] == "as recorded").unwrap()["figures"]
+            ["mean_jct_ms"]
+            .clone()
+    };
+    let best = rules.map(against).min_by(|a, b| number(&a["value"]).total_cmp(&number(&b["value"]))).unwrap();
+    assert_eq!(told.contains("is better than the student"), number(&best["high"]) < low, "{told}");
+    assert_eq!(told.contains("is worse than the student"), high < number(&best["low"]), "{told}");
+    assert!(page.contains("<title>Would another scheduler have served fifo-test-0 better?</title>"));
     // Pictures of it, and their numbers.
     for name in ["history-load", "history-replay", "history-schedulers"] {
         assert!(page.contains(&format!("id=\"{name}")), "{name}");

@@ -116,7 +116,7 @@ fn whole_files_are_sound() -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+    #![proptest_config(support::cases(500))]
 
     #[test]
     fn changed_jobs_are_read_or_refused(changes in changes()) {

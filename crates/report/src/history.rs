@@ -177,8 +177,7 @@ fn schedulers(run: &RunDir, advice: &Advice) -> Result<Option<Chart>, ReportErro
         return Ok(None);
     };
     let has_halves = found.iter().any(|(p, _)| halves(&p.policy).is_some());
-    let named =
-        |role: Role, id: &str| if role == Role::Student { "this student".to_owned() } else { scheduler(run, id) };
+    let named = |role: Role, id: &str| if role == Role::Student { "this student".to_owned() } else { id.to_owned() };
     let row = |(policy, e): &(&PolicyOutcome, Estimate)| {
         let of_half = |half: usize| match halves(&policy.policy) {
             Some(halves) => Cell::Dot(halves[half].time),
@@ -186,7 +185,7 @@ fn schedulers(run: &RunDir, advice: &Advice) -> Result<Option<Chart>, ReportErro
         };
         let sizes = if has_halves { vec![of_half(0), of_half(1)] } else { Vec::new() };
         Row::Item {
-            label: capital(&named(policy.role, &policy.policy)),
+            label: named(policy.role, &policy.policy),
             colour: if policy.role == Role::Student { BLUE } else { GREY },
             cells: std::iter::once(Cell::Dot(*e)).chain(sizes).collect(),
         }

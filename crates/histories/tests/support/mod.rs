@@ -4,12 +4,20 @@
 #![allow(dead_code)]
 
 pub(crate) mod changes;
+pub(crate) mod checks;
 
+use proptest::test_runner::Config as ProptestConfig;
 use sched_distill_histories::{
     HistoryError,
     spark::{self, Application, SparkLog},
 };
 use std::{error::Error, path::Path};
+
+/// So many cases of a property, or `DISTILL_FUZZ_TIMES` times as many.
+pub(crate) fn cases(n: u32) -> ProptestConfig {
+    let times = std::env::var("DISTILL_FUZZ_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(n.saturating_mul(times)) }
+}
 
 /// What tests return.
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;

@@ -75,15 +75,32 @@ impl Said<'_> {
         let objective = self.advice.closed_loop.objective();
         let whiskers = goal::whiskers(objective, &e);
         let name = scheduler(self.run, rule);
+        let than = self.rule_against_student(&e);
         Some(match objective.compared {
             Compared::Ratio => {
-                format!("The best known rule alone, {name}, comes to {}\u{a0}× {whiskers}.", self.value(&e))
+                format!("The best known rule alone, {name}, comes to {}\u{a0}× {whiskers}{than}.", self.value(&e))
             }
             Compared::Difference => format!(
-                "With the best known rule alone, {name}, it is {} {whiskers}.",
+                "With the best known rule alone, {name}, it is {} {whiskers}{than}.",
                 self.run.plain().more_or_fewer(objective, &e)
             ),
         })
+    }
+
+    /// Whether a rule does better than the student, or worse, where intervals show it by not meeting.
+    fn rule_against_student(&self, rule: &Estimate) -> &'static str {
+        let Some(student) = self.advice.of_student() else { return "" };
+        let objective = self.advice.closed_loop.objective();
+        let costs = |e: &Estimate| {
+            let ends = [e.low, e.high].map(|end| objective.cost(Some(end)));
+            [ends[0].min(ends[1]), ends[0].max(ends[1])]
+        };
+        let ([rule_least, rule_most], [least, most]) = (costs(rule), costs(&student));
+        match () {
+            () if rule_most < least => ", which is better than the student",
+            () if most < rule_least => ", which is worse than the student",
+            () => "",
+        }
     }
 
     /// Who gains and who loses by the size of jobs: those who surely take less long than before, or longer.
