@@ -8,6 +8,9 @@ use sched_distill_judge::evaluator::{Estimate, OfSize};
 use sched_distill_pipeline::{AS_RECORDED, Advice, Belief};
 use std::cmp::Ordering;
 
+/// An interval of a comparison that is no wider holds figures that are the same as written.
+const SAME: f64 = 1e-3;
+
 /// Of a history with which nothing can be checked.
 const UNCHECKED: &str = "No schedule is recorded that could be carried out again, so that this history cannot check the simulator: \
     differences between schedulers are so in simulation only.";
@@ -64,6 +67,7 @@ impl Said<'_> {
             Belief::Shown | Belief::InSimulation if objective.favours(e.value) => "",
             Belief::Shown | Belief::InSimulation => ", which is worse",
             Belief::WithinError => ", which is less than the simulator is off by, and no difference to rely on",
+            Belief::Open if e.high - e.low < SAME => ", which is no difference",
             Belief::Open => ", which leaves open which of them is better",
         };
         Some(format!("{of} {compared}{but}.").replace("  ", " "))
