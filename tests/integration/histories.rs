@@ -92,7 +92,7 @@ fn a_history_that_is_too_short_is_refused_before_any_work() {
 fn the_owner_of_a_history_is_told_what_was_measured_on_its_last_period() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let log = log(dir, "fifo", "builtin,jobs=300,executors=8,rate=1e-4", "logs");
+    let log = log(dir, "fifo", "builtin,jobs=300,executors=8,rate=1e-5", "logs");
     let said = done(dir, &["advise", &log, "--fast", "-o", "run"]);
     let advice: Value = serde_json::from_slice(&fs::read(dir.join("run/advice.json")).unwrap()).unwrap();
     let closing = &advice["closed_loop"];
@@ -190,4 +190,40 @@ fn a_history_without_starts_is_known_to_check_nothing() {
     }
     let said = done(dir.path(), &["inspect", "--replay", "--scenario", "preemption", &table]);
     assert!(said.contains("no schedule is recorded that could be carried out again"), "{said}");
+}
+
+/// A log in the Standard Workload Format of jobs that were served in order of arrival on eight cores; of the first ones the start is not
+/// known.
+fn swf(jobs: u32, unknown: u32) -> String {
+    let (mut ends, mut earliest) = ([0; 8], 0);
+    let mut text = "; MaxNodes: 1\n; MaxProcs: 8\n".to_owned();
+    for i in 0..jobs {
+        let (submit, cores, takes) = (30 * i, 1 << (i % 4), 60 + 97 * (i % 7));
+        ends.sort_unstable();
+        // Nobody begins before who arrived first.
+        let start = submit.max(earliest).max(ends[cores as usize - 1]);
+        ends[..cores as usize].fill(start + takes);
+        earliest = start;
+        let wait = if i < unknown { "-1".to_owned() } else { (start - submit).to_string() };
+        text += &format!("{} {submit} {wait} {takes} {cores} -1 -1 {cores} -1 -1 1 1 1 1 1 -1 -1 -1\n", i + 1);
+    }
+    text
+}
+
+#[test]
+fn a_schedule_by_the_rules_of_the_simulator_is_replayed_without_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let replay = |text: String| {
+        fs::write(dir.join("log.swf"), text).unwrap();
+        let workload = "swf:log.swf,split=none,noise=0,spread=0";
+        json(dir, &["inspect", "--replay", "--scenario", "deadlines", workload])["replay"].clone()
+    };
+    for unknown in [0, 1] {
+        let found = replay(swf(60, unknown));
+        assert_eq!(number(&found["jobs"]), f64::from(60 - unknown));
+        assert!(number(&found["p90"]) < 1e-6, "{found}");
+    }
+    // Of seven in sixty there is no schedule to speak of.
+    assert_eq!(replay(swf(60, 7)), Value::Null);
 }

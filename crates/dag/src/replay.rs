@@ -22,7 +22,7 @@ pub(crate) fn replay(jobs: &[JobArrival]) -> Option<Replay<Dag>> {
         };
         launches.push(recorded.runs.iter().map(starts).collect());
     }
-    Some(Replay { policy: Box::new(RecordedOrder { launches: Arc::new(launches) }), completed_ms })
+    Some(Replay { policy: Box::new(RecordedOrder { launches: Arc::new(launches) }), completed_ms, unknown: 0 })
 }
 
 /// Gives executors to the stages whose next tasks were launched first, as many as were launched of them before those of others.

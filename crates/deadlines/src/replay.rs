@@ -14,10 +14,10 @@ use sched_distill_core::{
 };
 use std::sync::Arc;
 
-/// The schedule that is recorded of jobs; `None` if of one of them the start is not known.
+/// The schedule that is recorded of jobs; `None` if one of them is of no log.
 pub(crate) fn replay(jobs: &[DeadlineJob]) -> Option<Replay<Deadlines>> {
-    let (starts_ms, completed_ms) = recorded_starts(jobs.iter().map(|job| (job.arrival_ms, job.recorded)))?;
-    Some(Replay { policy: Box::new(RecordedOrder { starts_ms: starts_ms.into() }), completed_ms })
+    let (starts_ms, completed_ms, unknown) = recorded_starts(jobs.iter().map(|job| (job.arrival_ms, job.recorded)))?;
+    Some(Replay { policy: Box::new(RecordedOrder { starts_ms: starts_ms.into() }), completed_ms, unknown })
 }
 
 /// Starts jobs in the order of their recorded starts with what they asked for, each as soon as it fits, and leaves them as they are; nobody

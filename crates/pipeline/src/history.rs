@@ -3,7 +3,7 @@
 use super::{Caller, Entry, Period, PipelineError};
 use sched_distill_core::{
     rng::{EpisodeId, Split},
-    simulation::{Simulated, Simulation, Workload, percentile},
+    simulation::{Replay, Simulated, Simulation, Workload, percentile},
     spec::Spec,
 };
 use sched_distill_trace::recorder::{EpisodeRun, Episodes, rollouts};
@@ -169,7 +169,7 @@ pub(super) fn is_unchecked<S: Simulated>(scenario: &Entry<S>, id: &str) -> Resul
         return Ok(false);
     }
     let jobs = scenario.workload(id)?.jobs(EpisodeId::new(0, Split::Train, 0));
-    Ok(S::replay(&jobs).is_none())
+    Ok(!S::replay(&jobs).is_some_and(|replay| replay.is_recorded()))
 }
 
 /// What the episodes of a split are cut from.
@@ -199,7 +199,7 @@ pub(super) fn replay<S: Simulated>(
 ) -> Result<Option<ReplayError>, PipelineError> {
     let workload = whole(scenario, id)?;
     let jobs = workload.jobs(EpisodeId::new(0, Split::Train, 0));
-    let Some(recorded) = S::replay(&jobs) else { return Ok(None) };
+    let Some(recorded) = S::replay(&jobs).filter(Replay::is_recorded) else { return Ok(None) };
     let episodes = Episodes { seed: 0, split: Split::Train, first: 0, count: REPLAYS, timelines: 0 };
     caller.watch.episodes("recorded order", REPLAYS.into());
     let runs = rollouts(&workload, "the recorded order", &*recorded.policy, episodes, caller.watch, caller.stop)?;

@@ -14,10 +14,10 @@ use sched_distill_core::{
 };
 use std::sync::Arc;
 
-/// The schedule that is recorded of jobs; `None` if of one of them the start is not known. Nobody is suspended: a job that was runs on.
+/// The schedule that is recorded of jobs; `None` if one of them is of no log. Nobody is suspended: a job that was runs on.
 pub(crate) fn replay(jobs: &[PreemptionJob]) -> Option<Replay<Preemption>> {
-    let (starts_ms, completed_ms) = recorded_starts(jobs.iter().map(|job| (job.arrival_ms, job.recorded)))?;
-    Some(Replay { policy: Box::new(RecordedOrder { starts_ms: starts_ms.into() }), completed_ms })
+    let (starts_ms, completed_ms, unknown) = recorded_starts(jobs.iter().map(|job| (job.arrival_ms, job.recorded)))?;
+    Some(Replay { policy: Box::new(RecordedOrder { starts_ms: starts_ms.into() }), completed_ms, unknown })
 }
 
 /// Starts jobs in the order of their recorded starts, each as soon as it fits; nobody begins before who began first.
@@ -104,7 +104,7 @@ mod tests {
         std::fs::write(&path, "in,took,gpus\n".to_owned() + &text)?;
         let spec = format!("csv:{},submit=in,duration=took,gpus=gpus,split=none,nodes=1,node-gpus=8", path.display());
         let jobs = PreemptionWorkload::open(&spec.parse()?)?.jobs(EpisodeId::new(1, Split::Train, 0));
-        assert!(Preemption::replay(&jobs).is_none());
+        assert!(Preemption::replay(&jobs).is_some_and(|replay| !replay.is_recorded()));
         Ok(())
     }
 }

@@ -35,6 +35,16 @@ pub struct Replay<S: Simulated> {
     pub policy: Box<dyn Policy<S>>,
     /// By job, how long after its arrival it was completed, ms; `None` if it was not, or that is not known.
     pub completed_ms: Vec<Option<f64>>,
+    /// Jobs of which it is not known when they ran. They start when they arrive.
+    pub unknown: usize,
+}
+
+impl<S: Simulated> Replay<S> {
+    /// Whether it is known of nine jobs in ten when they ran: there is no schedule to speak of otherwise.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        10 * self.unknown <= self.completed_ms.len()
+    }
 }
 
 /// How an episode is written as the log that a cluster of this kind leaves.

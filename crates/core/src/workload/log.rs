@@ -71,15 +71,27 @@ impl Ran {
     }
 }
 
-/// Recorded starts of jobs, in whose order they are started again: of each, when it started and how long after its arrival it was completed,
-/// ms; `None` if of one of them the start is not recorded. `jobs` says when they arrive, and when they ran.
+/// The schedule that is recorded of jobs of a log, for [`crate::simulation::Replay`]: of each, when it started and how long after its arrival
+/// it was completed, ms; and of how many that is not known, which start when they arrive. `jobs` says when they arrive, and when they ran;
+/// `None` if one of them is of no log.
+///
+/// ```
+/// use sched_distill_core::workload::{Ran, recorded_starts};
+/// let ran = |is_start_known| Some(Ran { start_ms: 5.0, end_ms: 9.0, is_start_known });
+/// let found = recorded_starts([(1.0, ran(true)), (2.0, ran(false))].into_iter());
+/// assert_eq!(found, Some((vec![6.0, 2.0], vec![Some(9.0), None], 1)));
+/// assert_eq!(recorded_starts([(1.0, None)].into_iter()), None);
+/// ```
 #[must_use]
-pub fn recorded_starts(jobs: impl Iterator<Item = (f64, Option<Ran>)>) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
-    let known = jobs.map(|(arrival_ms, ran)| {
-        let ran = ran.filter(|ran| ran.is_start_known)?;
-        Some((arrival_ms + ran.start_ms, Some(ran.end_ms)))
-    });
-    Some(known.collect::<Option<Vec<_>>>()?.into_iter().unzip())
+pub fn recorded_starts(jobs: impl Iterator<Item = (f64, Option<Ran>)>) -> Option<(Vec<f64>, Vec<Option<f64>>, usize)> {
+    let (mut starts_ms, mut completed_ms, mut unknown) = (Vec::new(), Vec::new(), 0);
+    for (arrival_ms, ran) in jobs {
+        let ran = ran?;
+        unknown += usize::from(!ran.is_start_known);
+        starts_ms.push(if ran.is_start_known { arrival_ms + ran.start_ms } else { arrival_ms });
+        completed_ms.push(ran.is_start_known.then_some(ran.end_ms));
+    }
+    Some((starts_ms, completed_ms, unknown))
 }
 
 /// A job of a log.
