@@ -30,73 +30,31 @@ pub use philly::History;
 use crate::{Cluster, Deadlines, Law};
 use sched_distill_core::{
     simulation::{Workload, WorkloadDef},
-    workload::{LogSpec, Ran},
+    workload::Ran,
+    workloads_with_logs,
 };
 
 /// Jobs with deadlines, and their cluster.
 pub type DeadlineWorkload = Workload<Deadlines>;
 
-/// The usage of a log, which begins with its file.
-macro_rules! logged {
-    ($file:literal) => {
-        concat!(
-            $file,
-            "[,vc=NAME][,size=N][,nodes=N][,node-cores=N][,jobs=60][,split=time|interleaved|none][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
-            "[,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]"
-        )
-    };
-}
-
 /// All workloads of jobs with deadlines there are.
-pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = &[
-    WorkloadDef::new(
+pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = workloads_with_logs! {
+    first: WorkloadDef::new(
         "builtin[,nodes=1][,node-cores=32][,jobs=60][,arrivals=bursts|poisson|FILE.csv][,burst=30][,gap=7200][,load=1.3][,work=4800][,work-spread=0.8][,check=60][,restart=10][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1][,edge=NAME]",
         "generated training jobs of eight models whose users give deadlines, in bursts or at a steady rate",
         builtin::open,
     ),
-    WorkloadDef::new(
-        logged!("philly:FILE"),
-        "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 4 nodes of 32), with deadlines by the rule of the generator",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("philly", path)),
-    WorkloadDef::new(
-        logged!("helios:FILE"),
-        "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("helios", path)),
-    WorkloadDef::new(
-        logged!("swf:FILE"),
-        "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("swf", path)),
-    WorkloadDef::new(
-        logged!("sacct:FILE"),
-        "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("sacct", path)),
-    WorkloadDef::new(
-        logged!("chronus:FILE[,node-gpus=4]"),
-        "jobs of Chronus with their deadlines, its `trace_job_*_SLO.csv` beside its `model_info.json`, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("chronus", path)),
-    WorkloadDef::new(
-        logged!(
-            "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
-        ),
-        "jobs of any table whose columns are named, cut by time (docs/histories.md)",
-        log::open,
-    ),
-    WorkloadDef::new(
+    logs: log::open,
+    own: "[,node-cores=N][,jobs=60]",
+    more: "[,check=600][,restart=30][,noise=0.05][,spread=0.05][,prediction-error=0][,inflated=0][,refuse=0|1]",
+    philly: "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 4 nodes of 32), with deadlines by the rule of the generator",
+    chronus: ["[,node-gpus=4]", "jobs of Chronus with their deadlines, its `trace_job_*_SLO.csv` beside its `model_info.json`, cut by time (docs/histories.md)"],
+    last: WorkloadDef::new(
         "json:FILE",
         "a fixed list of jobs and their cluster from a JSON file (docs/deadlines.md)",
         json::open,
     ),
-];
+};
 
 /// A training job with a deadline. Its number is its place in order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]

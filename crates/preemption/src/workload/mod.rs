@@ -27,74 +27,31 @@ pub use philly::Records;
 use crate::{Cluster, NewJob, Preemption};
 use sched_distill_core::{
     simulation::{Workload, WorkloadDef},
-    workload::{LogSpec, Ran},
+    workload::Ran,
+    workloads_with_logs,
 };
 
 /// Jobs on GPUs, and their cluster.
 pub type PreemptionWorkload = Workload<Preemption>;
 
-/// The usage of a log, which begins with its file.
-macro_rules! logged {
-    ($file:literal) => {
-        concat!(
-            $file,
-            "[,vc=NAME][,size=N][,nodes=N][,node-gpus=8][,jobs=150][,split=time|interleaved|none][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
-            "[,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS]",
-            "[,repair=600][,prediction-error=0][,understated=0]"
-        )
-    };
-}
-
 /// All workloads of jobs on GPUs there are.
-pub(crate) const WORKLOADS: &[WorkloadDef<Preemption>] = &[
-    WorkloadDef::new(
+pub(crate) const WORKLOADS: &[WorkloadDef<Preemption>] = workloads_with_logs! {
+    first: WorkloadDef::new(
         "builtin[,nodes=8][,node-gpus=4][,jobs=150][,arrivals=poisson|batch][,load=1.1][,duration=1500][,duration-spread=1.4][,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0][,edge=NAME]",
         "generated training jobs of six models on 1 to 16 GPUs, at a steady rate or all at once",
         builtin::open,
     ),
-    WorkloadDef::new(
-        logged!("philly:FILE"),
-        "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 8 nodes), with models, epochs and data by a stated rule",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("philly", path)),
-    WorkloadDef::new(
-        logged!("helios:FILE"),
-        "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("helios", path)),
-    WorkloadDef::new(
-        logged!("swf:FILE"),
-        "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("swf", path)),
-    WorkloadDef::new(
-        logged!("sacct:FILE"),
-        "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("sacct", path)),
-    WorkloadDef::new(
-        logged!("chronus:FILE"),
-        "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("chronus", path)),
-    WorkloadDef::new(
-        logged!(
-            "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
-        ),
-        "jobs of any table whose columns are named, cut by time (docs/histories.md)",
-        log::open,
-    ),
-    WorkloadDef::new(
+    logs: log::open,
+    own: "[,node-gpus=8][,jobs=150]",
+    more: "[,check=300][,storage=5][,link=1.25][,cache=500][,spread-slowdown=0.15][,placement=packed|most-free][,free=0|1][,mtbf=HOURS][,repair=600][,prediction-error=0][,understated=0]",
+    philly: "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 8 nodes), with models, epochs and data by a stated rule",
+    chronus: ["", "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)"],
+    last: WorkloadDef::new(
         "json:FILE",
         "a fixed list of jobs and their cluster from a JSON file (docs/preemption.md)",
         json::open,
     ),
-];
+};
 
 /// A training job. Its number is its place in order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]

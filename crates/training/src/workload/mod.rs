@@ -29,73 +29,30 @@ pub use trace::ArrivalTrace;
 use crate::{Training, cluster::TrainingCluster};
 use sched_distill_core::{
     simulation::{Workload, WorkloadDef},
-    workload::LogSpec,
+    workloads_with_logs,
 };
 
 /// Training jobs, and their cluster.
 pub type TrainingWorkload = Workload<Training>;
 
-/// The usage of a log, which begins with its file.
-macro_rules! logged {
-    ($file:literal) => {
-        concat!(
-            $file,
-            "[,vc=NAME][,size=N][,nodes=N][,jobs=60][,split=time|interleaved|none][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
-            "[,slot=1200][,max=16][,types=8][,speed=formula|FILE.json][,dips=0][,epoch-error=0][,speed-error=0]"
-        )
-    };
-}
-
 /// All workloads of training jobs there are.
-pub(crate) const WORKLOADS: &[WorkloadDef<Training>] = &[
-    WorkloadDef::new(
+pub(crate) const WORKLOADS: &[WorkloadDef<Training>] = workloads_with_logs! {
+    first: WorkloadDef::new(
         "builtin[,nodes=48][,jobs=60][,rate=3][,slot=1200][,max=16][,epochs=E][,types=8][,arrivals=uniform|poisson|bursty|FILE.csv][,speed=formula|analytic|FILE.json][,dips=0][,length-spread=0|1][,epoch-error=0][,speed-error=0][,edge=NAME]",
         "generated jobs of the eight DL2 types on a cluster of workers and parameter servers",
         builtin::open,
     ),
-    WorkloadDef::new(
-        logged!("philly:FILE"),
-        "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc, cut by time, with types and epochs by a stated rule (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("philly", path)),
-    WorkloadDef::new(
-        logged!("helios:FILE"),
-        "jobs of a Helios cluster, its `cluster_log.csv`, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("helios", path)),
-    WorkloadDef::new(
-        logged!("swf:FILE"),
-        "jobs of a log in the Standard Workload Format, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("swf", path)),
-    WorkloadDef::new(
-        logged!("sacct:FILE"),
-        "jobs that `sacct --parsable2` of Slurm printed, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("sacct", path)),
-    WorkloadDef::new(
-        logged!("chronus:FILE"),
-        "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)",
-        log::open,
-    )
-    .that_reads(|path| LogSpec::reads("chronus", path)),
-    WorkloadDef::new(
-        logged!(
-            "csv:FILE,submit=COLUMN[,start=COLUMN][,end=COLUMN][,duration=COLUMN][,gpus=COLUMN][,cpus=COLUMN][,user=COLUMN][,queue=COLUMN][,deadline=COLUMN][,within=COLUMN][,time=s|ms|min|h|date][,unit=s|ms|min|h]"
-        ),
-        "jobs of any table whose columns are named, cut by time (docs/histories.md)",
-        log::open,
-    ),
-    WorkloadDef::new(
+    logs: log::open,
+    own: "[,jobs=60]",
+    more: "[,slot=1200][,max=16][,types=8][,speed=formula|FILE.json][,dips=0][,epoch-error=0][,speed-error=0]",
+    philly: "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc, cut by time, with types and epochs by a stated rule (docs/histories.md)",
+    chronus: ["", "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)"],
+    last: WorkloadDef::new(
         "json:FILE",
         "a fixed list of jobs and their cluster from a JSON file (docs/training-workload-format.md)",
         json::open,
     ),
-];
+};
 
 /// A training job. Its number is its place in order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
