@@ -211,7 +211,7 @@ fn swf(jobs: u32, unknown: u32) -> String {
 }
 
 #[test]
-fn a_schedule_by_the_rules_of_the_simulator_is_replayed_without_error() {
+fn a_schedule_by_the_rules_of_the_simulator_is_replayed_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let replay = |text: String| {
@@ -222,7 +222,8 @@ fn a_schedule_by_the_rules_of_the_simulator_is_replayed_without_error() {
     for unknown in [0, 1] {
         let found = replay(swf(60, unknown));
         assert_eq!(number(&found["jobs"]), f64::from(60 - unknown));
-        assert!(number(&found["p90"]) < 1e-6, "{found}");
+        // What a job takes here is a law of whole iterations, which comes that near to what is recorded.
+        assert!(number(&found["median"]) < 1e-3 && number(&found["p90"]) < 2e-3, "{found}");
     }
     // Of seven in sixty there is no schedule to speak of.
     assert_eq!(replay(swf(60, 7)), Value::Null);
