@@ -181,6 +181,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "lead",
             "model_card",
             "first_screen",
+            "history",
             "students",
             "page",
         ],

@@ -4,7 +4,7 @@
 use super::{
     ReportError,
     dot_chart::{self, Cell, Panel, Row},
-    first_screen::{P99, scheduler},
+    first_screen::{P99, border, scheduler},
     goal,
     line_chart::{Axis, Key, Mark, Plot, Series, alone},
     plain::capital,
@@ -13,7 +13,7 @@ use super::{
     words::{count, interval, number, percent, time, time_unit},
 };
 use sched_distill_core::{figure::Figure, workload::duration};
-use sched_distill_judge::evaluator::{BySize, Estimate, PolicyOutcome, Role};
+use sched_distill_judge::evaluator::{Estimate, PolicyOutcome, Role};
 use sched_distill_pipeline::{Advice, ReplayError, Survey};
 use serde::Serialize;
 use serde_json::json;
@@ -223,15 +223,6 @@ fn schedulers(run: &RunDir, advice: &Advice) -> Result<Option<Chart>, ReportErro
         })
         .collect();
     Ok(Some(pictures.chart("history-schedulers", title, data.into())))
-}
-
-/// Where smaller jobs end.
-pub(super) fn border(by_size: &BySize) -> Option<String> {
-    let [smaller, _] = by_size.halves.as_ref()?;
-    Some(match by_size.unit == "ms" {
-        true => time(smaller.sizes[1]),
-        false => format!("{} {}", number(smaller.sizes[1]), by_size.unit),
-    })
 }
 
 fn whole(share: f64) -> String {

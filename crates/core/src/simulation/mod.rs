@@ -6,6 +6,7 @@ mod declared;
 mod edit;
 mod history;
 mod idle;
+mod logs_table;
 mod outcome;
 mod queue;
 mod timeline;

@@ -8,7 +8,6 @@ mod json;
 mod log;
 #[cfg(feature = "simulate")]
 mod log_spec;
-mod logs_table;
 #[cfg(feature = "simulate")]
 mod reading;
 #[cfg(feature = "simulate")]

@@ -2,9 +2,13 @@
 //! recorded.
 
 use super::P99;
-use crate::{goal, history::border, run_dir::RunDir, words::percent};
+use crate::{
+    goal,
+    run_dir::RunDir,
+    words::{number, percent, time},
+};
 use sched_distill_core::{figure::Compared, workload::duration};
-use sched_distill_judge::evaluator::{Estimate, OfSize};
+use sched_distill_judge::evaluator::{BySize, Estimate, OfSize};
 use sched_distill_pipeline::{AS_RECORDED, Advice, Belief};
 use std::cmp::Ordering;
 
@@ -31,6 +35,15 @@ pub(crate) fn scheduler(run: &RunDir, id: &str) -> String {
         (_, Some(words)) => format!("{words} ({id})"),
         (_, None) => id.to_owned(),
     }
+}
+
+/// Where smaller jobs end.
+pub(crate) fn border(by_size: &BySize) -> Option<String> {
+    let [smaller, _] = by_size.halves.as_ref()?;
+    Some(match by_size.unit == "ms" {
+        true => time(smaller.sizes[1]),
+        false => format!("{} {}", number(smaller.sizes[1]), by_size.unit),
+    })
 }
 
 struct Said<'a> {

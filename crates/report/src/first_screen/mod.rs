@@ -18,7 +18,7 @@ use sched_distill_core::figure::{Compared, Figure};
 use sched_distill_judge::evaluator::{Checked, Gate, Judgement, Verdict, VerdictGates};
 use serde::Serialize;
 
-pub(super) use advice::scheduler;
+pub(super) use advice::{border, scheduler};
 pub(super) use verdict::NAMED;
 use verdict::sentences;
 

@@ -1,6 +1,6 @@
 //! The logs of clusters in the table of a scenario's workloads.
 
-/// The workloads of a scenario whose jobs have no inner structure: its first one, the logs of clusters that [`LogSpec`](super::LogSpec) reads,
+/// The workloads of a scenario whose jobs have no inner structure: its first one, the logs of clusters that `workload::LogSpec` reads,
 /// and its last one. `logs` opens them all. Their parameters are those of all logs, `own` of the scenario's cluster and of how many jobs an
 /// episode has, and `more`; `chronus` may have others still. `philly` and `chronus` say what jobs of these become.
 #[macro_export]
