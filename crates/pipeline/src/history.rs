@@ -168,7 +168,8 @@ pub(super) fn is_unchecked<S: Simulated>(scenario: &Entry<S>, id: &str) -> Resul
     if spec.name == "json" || !is_cut::<S>(&spec) {
         return Ok(false);
     }
-    let jobs = scenario.workload(id)?.jobs(EpisodeId::new(0, Split::Train, 0));
+    let workload = scenario.workload(id)?;
+    let jobs = workload.all_jobs().unwrap_or_else(|| workload.jobs(EpisodeId::new(0, Split::Train, 0)));
     Ok(!S::replay(&jobs).is_some_and(|replay| replay.is_recorded()))
 }
 

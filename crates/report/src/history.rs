@@ -93,9 +93,9 @@ fn load(survey: &Survey) -> Option<Chart> {
         points: survey.load.iter().enumerate().flat_map(step).collect(),
         whiskers: Vec::new(),
     };
-    let most = survey.load.iter().copied().fold(1.0, f64::max);
+    let most = survey.load.iter().copied().fold(0.0, f64::max);
     let x = Axis::linear(&format!("time from the first job on, {unit}"), (0.0, span), 8, number);
-    let y = Axis::linear("share of what the cluster can do in that time", (0.0, 1.05 * most), 5, whole);
+    let y = Axis::linear("share of what the cluster can do in that time", (0.0, 1.05 * most.max(1.0)), 5, whole);
     let plot = Plot {
         series: vec![series.clone()],
         level: Some(1.0),
