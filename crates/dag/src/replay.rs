@@ -15,12 +15,12 @@ pub(crate) fn replay(jobs: &[JobArrival]) -> Option<Replay<Dag>> {
     for job in jobs {
         let recorded = job.template.recorded()?;
         completed_ms.push(recorded.completed_ms);
-        let starts = |runs: &Vec<[f64; 2]>| {
-            let mut starts: Vec<f64> = runs.iter().map(|[start_ms, _]| job.arrival_ms + start_ms).collect();
+        let of_stages = recorded.runs.by_stage().map(|runs| {
+            let mut starts: Vec<f64> = runs.map(|[start_ms, _]| job.arrival_ms + start_ms).collect();
             starts.sort_by(f64::total_cmp);
             starts
-        };
-        launches.push(recorded.runs.iter().map(starts).collect());
+        });
+        launches.push(of_stages.collect());
     }
     Some(Replay { policy: Box::new(RecordedOrder { launches: Arc::new(launches) }), completed_ms, unknown: 0 })
 }

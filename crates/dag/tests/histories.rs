@@ -66,7 +66,7 @@ fn an_event_log_has_the_dags_arrivals_and_durations_of_its_episode() -> Outcome 
         let [application] = &log.applications[..] else { panic!("one application") };
         assert_eq!(application.most_executors().1, u64::from(workload.cluster().num_executors));
         let (queries, jobs) = (application.queries(), workload.jobs(id));
-        assert_eq!((queries.jobs.len(), queries.notes()), (jobs.len(), Vec::new()));
+        assert_eq!((queries.jobs.len(), queries.rebuilding.notes()), (jobs.len(), Vec::new()));
         let first_ms = queries.jobs.first().map_or(0, |job| job.submission_ms) - jobs[0].arrival_ms.round() as i64;
         let (mut found, mut first_stage) = (Durations::new(), 0);
         for ((read, job), number) in queries.jobs.iter().zip(&jobs).zip(0..) {
@@ -84,8 +84,8 @@ fn an_event_log_has_the_dags_arrivals_and_durations_of_its_episode() -> Outcome 
             expected.sort_unstable();
             assert_eq!(edges, expected);
             for stage in &read.stages {
-                let spark::Waves { fresh, first, rest } = &stage.durations;
-                let mut all: Vec<i64> = [fresh, first, rest].into_iter().flatten().map(|&ms| ms as i64).collect();
+                let spark::Waves { fresh, first, rest } = stage.durations();
+                let mut all: Vec<i64> = [fresh, first, rest].into_iter().flatten().map(|ms| ms as i64).collect();
                 all.sort_unstable();
                 assert_eq!(all.len(), stage.num_tasks as usize);
                 found.insert((number, stage.id - first_stage), all);

@@ -40,8 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "  {} DAGs in {:.3} s, {} of {} skipped stages matched",
                 queries.jobs.len(),
                 start.elapsed().as_secs_f64(),
-                queries.matched_stages,
-                queries.skipped_stages
+                queries.rebuilding.matched_stages,
+                queries.rebuilding.skipped_stages
             )?;
             if let Some(job) = queries.jobs.iter().max_by_key(|job| job.stages.len()) {
                 let tasks: u32 = job.stages.iter().map(|stage| stage.num_tasks).sum();
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     job.name
                 )?;
             }
-            queries.notes().iter().try_for_each(|note| writeln!(out, "  - {note}"))?;
+            queries.rebuilding.notes().iter().try_for_each(|note| writeln!(out, "  - {note}"))?;
         }
         log.notes().iter().try_for_each(|note| writeln!(out, "  * {note}"))?;
     }

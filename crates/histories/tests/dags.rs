@@ -23,7 +23,7 @@ fn what_is_kept_is_what_was_written() -> Outcome {
     assert_eq!((stage.id, &*stage.name, stage.final_rdd), (2, "stage 2 at Test.scala:1", Some(9)));
     assert_eq!((stage.submission_ms, stage.completion_ms, stage.job), (Some(26), Some(31), Some(1)));
     assert!(stage.has_succeeded() && !app.stages[1].was_submitted);
-    let task = app.tasks[1];
+    let task = app.tasks.iter().nth(1).ok_or("a second task")?;
     assert_eq!((task.id, task.index, task.duration_ms(), task.run_time_ms), (1, 1, 10, 9));
     assert_eq!((task.locality, task.is_shuffle_map), (Locality::Node, true));
     assert_eq!((app.reading.lines, app.reading.malformed, app.reading.tasks_started), (18, 0, 1));
@@ -42,12 +42,16 @@ fn a_stage_that_is_listed_again_is_the_one_that_ran() -> Outcome {
     assert_eq!((dag.submission_ms, dag.completion_ms, dag.is_complete), (10, Some(32), true));
     assert_eq!(dag.stages.iter().map(|stage| (stage.id, stage.num_tasks)).collect::<Vec<_>>(), [(0, 2), (2, 1)]);
     assert_eq!((&*dag.edges, &*dag.assumed_edges), (&[[0, 1]][..], &[][..]));
-    assert_eq!((queries.skipped_stages, queries.matched_stages, queries.passed_stages), (1, 1, 0));
-    assert_eq!(dag.stages[0].durations.fresh, [8.0, 10.0]);
-    assert_eq!(dag.stages[1].durations.first, [3.0]);
-    let launches: Vec<_> = queries.schedule.iter().map(|run| (run.job, run.stage, run.launch_ms, run.wave)).collect();
-    assert_eq!(launches, [(0, 0, 12, Wave::Fresh), (0, 0, 12, Wave::Fresh), (0, 1, 27, Wave::First)]);
-    assert!(queries.notes().is_empty());
+    assert_eq!(
+        (queries.rebuilding.skipped_stages, queries.rebuilding.matched_stages, queries.rebuilding.passed_stages),
+        (1, 1, 0)
+    );
+    assert_eq!(dag.stages[0].durations().fresh, [8.0, 10.0]);
+    assert_eq!(dag.stages[1].durations().first, [3.0]);
+    let launches: Vec<Vec<_>> =
+        dag.stages.iter().map(|stage| stage.runs.iter().map(|run| (run.launch_ms, run.wave)).collect()).collect();
+    assert_eq!(launches, [vec![(12, Wave::Fresh); 2], vec![(27, Wave::First)]]);
+    assert!(queries.rebuilding.notes().is_empty());
     Ok(())
 }
 
@@ -68,9 +72,9 @@ fn what_leaves_no_edge_is_ordered_by_time_and_said_so() -> Outcome {
     assert_eq!(queries.jobs[0].assumed_edges, [[0, 2], [1, 2], [2, 3]]);
     assert_eq!(queries.jobs[0].all_edges(), [[0, 2], [1, 2], [2, 3]]);
     assert!(
-        queries.notes()[0].starts_with("3 edges in 1 jobs are assumed by time beside the 0"),
+        queries.rebuilding.notes()[0].starts_with("3 edges in 1 jobs are assumed by time beside the 0"),
         "{:?}",
-        queries.notes()
+        queries.rebuilding.notes()
     );
     // Jobs of no query are DAGs of their own.
     let queries = of_text(&text.replace("spark.sql.execution.id", "x"))?.queries();
@@ -126,14 +130,14 @@ fn of_attempts_and_copies_the_first_success_counts() -> Outcome {
     let queries = app.queries();
     let [dag] = &*queries.jobs else { panic!("{} DAGs", queries.jobs.len()) };
     let stage = &dag.stages[0];
-    assert_eq!((stage.num_tasks, stage.durations.len(), stage.attempts), (2, 2, 2));
+    assert_eq!((stage.num_tasks, stage.durations().len(), stage.attempts), (2, 2, 2));
     assert_eq!((stage.failed_tasks, stage.killed_tasks, stage.copies), (1, 1, 1));
     assert_eq!((stage.submission_ms, stage.completion_ms, stage.is_complete), (11, Some(31), true));
-    assert_eq!((&*stage.durations.fresh, &*stage.durations.rest), (&[5.0][..], &[3.0][..]));
-    let counts: Vec<_> = queries.schedule.iter().map(|run| (run.launch_ms, run.counts)).collect();
+    assert_eq!((&*stage.durations().fresh, &*stage.durations().rest), (&[5.0][..], &[3.0][..]));
+    let counts: Vec<_> = stage.runs.iter().map(|run| (run.launch_ms, run.counts)).collect();
     assert_eq!(counts, [(12, false), (14, true), (20, false), (21, false), (27, true)]);
     assert_eq!(dag.pool.as_deref(), Some("fair"));
-    let notes = queries.notes();
+    let notes = queries.rebuilding.notes();
     assert_eq!(notes[0], "1 stages ran in several attempts, all of which count");
     assert!(notes[1].contains("1 failed, 1 were killed, 1 were copies or repeated"), "{notes:?}");
     Ok(())
@@ -157,7 +161,10 @@ fn parents_that_ran_nowhere_are_passed() -> Outcome {
     .concat();
     let queries = of_text(&text)?.queries();
     assert_eq!(queries.jobs[0].edges, [[0, 1]]);
-    assert_eq!((queries.passed_stages, queries.skipped_stages, queries.matched_stages), (1, 2, 0));
+    assert_eq!(
+        (queries.rebuilding.passed_stages, queries.rebuilding.skipped_stages, queries.rebuilding.matched_stages),
+        (1, 2, 0)
+    );
     assert!(queries.jobs[0].is_complete);
     Ok(())
 }
@@ -169,7 +176,7 @@ fn stages_that_have_only_tasks_ran() -> Outcome {
         [Ended::new(0, 0, 0, 12, 20).json(), Ended::new(1, 1, 0, 22, 30).json(), Ended::new(2, 9, 0, 22, 30).json()];
     let app = of_text(&(application() + &job(0, 10, false, &stages) + &tasks.concat()))?;
     let queries = app.queries();
-    assert_eq!((queries.skipped_stages, queries.outside_runs, queries.jobs.len()), (0, 1, 1));
+    assert_eq!((queries.rebuilding.skipped_stages, queries.rebuilding.outside_runs, queries.jobs.len()), (0, 1, 1));
     assert_eq!(queries.jobs[0].edges, [[0, 1]]);
     assert_eq!(queries.jobs[0].stages[1].submission_ms, 22);
     assert!(!queries.jobs[0].is_complete);
@@ -186,7 +193,7 @@ fn edges_never_make_a_cycle() -> Outcome {
     }
     let queries = of_text(&text)?.queries();
     assert_eq!(queries.jobs[0].edges, [[0, 1]]);
-    assert_eq!(queries.odd_edges, 1);
+    assert_eq!(queries.rebuilding.odd_edges, 1);
     assert_eq!((queries.jobs[0].is_complete, queries.jobs[0].completion_ms), (false, None));
     Ok(())
 }
@@ -204,8 +211,12 @@ fn made_up_logs_take_no_quadratic_time_or_memory() -> Outcome {
         text += &Ended::new(id, stage.0, 0, 10 + id, 11 + id).json();
     }
     let queries = of_text(&text)?.queries();
-    assert!(queries.cut_searches > 1000 && queries.jobs[0].edges.len() <= 5_000_000);
-    assert!(queries.notes().iter().any(|note| note.contains("not searched to the end")), "{:?}", queries.notes());
+    assert!(queries.rebuilding.cut_searches > 1000 && queries.jobs[0].edges.len() <= 5_000_000);
+    assert!(
+        queries.rebuilding.notes().iter().any(|note| note.contains("not searched to the end")),
+        "{:?}",
+        queries.rebuilding.notes()
+    );
 
     // Thousands of jobs of one query begin when thousands have ended.
     let mut text = application();
@@ -216,11 +227,11 @@ fn made_up_logs_take_no_quadratic_time_or_memory() -> Outcome {
         text += &(stage.completed(from_ms, from_ms + 50, None) + &job_end(id, from_ms + 50));
     }
     let queries = of_text(&text)?.queries();
-    assert_eq!((queries.unordered_jobs, queries.jobs[0].assumed_edges.len()), (1, 0));
+    assert_eq!((queries.rebuilding.unordered_jobs, queries.jobs[0].assumed_edges.len()), (1, 0));
     assert!(
-        queries.notes().iter().any(|note| note.contains("too many edges would be assumed")),
+        queries.rebuilding.notes().iter().any(|note| note.contains("too many edges would be assumed")),
         "{:?}",
-        queries.notes()
+        queries.rebuilding.notes()
     );
     Ok(())
 }

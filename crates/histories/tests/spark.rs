@@ -115,7 +115,11 @@ fn counts(app: &Application) -> ([usize; 3], [usize; 2], [usize; 3]) {
     let largest = largest.map_or([0; 3], |dag| {
         [dag.stages.len(), dag.edges.len(), dag.stages.iter().map(|stage| stage.num_tasks as usize).sum()]
     });
-    ([app.jobs.len(), submitted, app.tasks.len()], [queries.skipped_stages, queries.matched_stages], largest)
+    (
+        [app.jobs.len(), submitted, app.tasks.len()],
+        [queries.rebuilding.skipped_stages, queries.rebuilding.matched_stages],
+        largest,
+    )
 }
 
 #[test]
@@ -153,7 +157,7 @@ fn what_is_wrong_with_logs_is_said() -> Outcome {
     let notes = app.notes();
     assert!(notes[0].ends_with("the log ends before the application did, with 1 jobs running"), "{notes:?}");
     assert!(notes[1].ends_with("3 tasks were launched and never ended"), "{notes:?}");
-    let notes = log("tasks_executors_fail.zstd")?.queries().notes();
+    let notes = log("tasks_executors_fail.zstd")?.queries().rebuilding.notes();
     assert!(notes.contains(&"for 1 of 95 skipped stages no stage ran in their place".to_owned()), "{notes:?}");
     Ok(())
 }
@@ -176,9 +180,13 @@ fn overlapping_jobs_keep_their_order() -> Outcome {
             assert!(parent.completion_ms <= Some(child.submission_ms), "{} and {}", parent.id, child.id);
         }
     }
-    assert_eq!(queries.schedule.len() + queries.outside_runs, 334);
+    assert_eq!(
+        queries.jobs.iter().flat_map(|dag| &dag.stages).map(|stage| stage.runs.len()).sum::<usize>()
+            + queries.rebuilding.outside_runs,
+        334
+    );
     // Eight cores: eight tasks find them fresh, and no more run at a time.
-    let fresh = queries.jobs.iter().flat_map(|dag| &dag.stages).map(|stage| stage.durations.fresh.len());
+    let fresh = queries.jobs.iter().flat_map(|dag| &dag.stages).map(|stage| stage.durations().fresh.len());
     assert_eq!(fresh.sum::<usize>(), 8);
     Ok(())
 }

@@ -126,7 +126,7 @@ fn record(dag: &Dag, arrival_ms: f64) -> Option<Recorded> {
     };
     let runs: Vec<Vec<[f64; 2]>> = dag.stages.iter().map(run).collect::<Option<_>>()?;
     let completed_ms = runs.iter().flatten().map(|&[_, to_ms]| to_ms).fold(0.0, f64::max);
-    Some(Recorded { completed_ms: Some(completed_ms), runs })
+    Some(Recorded { completed_ms: Some(completed_ms), runs: runs.into_iter().collect() })
 }
 
 /// Whether a file is such a trace.

@@ -5,6 +5,7 @@
 //! Durations were measured at a few levels of parallelism. The rules by which a draw falls back from one list to another
 //! are resolved once, when the table is made; a draw is then two look-ups.
 
+use super::values::Values;
 use sched_distill_core::rng::{extend, scale, start};
 
 /// Levels of parallelism at which durations are tabulated.
@@ -72,44 +73,31 @@ struct Slot {
     extra_ms: f64,
 }
 
-/// Measured durations one list after the other, ms. Draws are at random places of more data than the processor's caches
-/// hold, so numbers that f32 holds exactly, such as whole milliseconds, are kept in half the space.
-#[derive(Clone, Debug, PartialEq)]
-enum Values {
-    Short(Box<[f32]>),
-    Long(Box<[f64]>),
-}
-
-impl Values {
-    fn new(values: Vec<f64>) -> Self {
-        match values.iter().all(|&v| f64::from(v as f32) == v) {
-            true => Self::Short(values.into_iter().map(|v| v as f32).collect()),
-            false => Self::Long(values.into()),
-        }
-    }
-
-    #[inline]
-    fn get(&self, i: u32) -> f64 {
-        match self {
-            Self::Short(values) => f64::from(values[i as usize]),
-            Self::Long(values) => values[i as usize],
-        }
-    }
-
-    fn len(&self) -> u32 {
-        match self {
-            Self::Short(values) => values.len() as u32,
-            Self::Long(values) => values.len() as u32,
-        }
-    }
-}
-
 /// Duration lists of one stage with all fall-backs resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DurationTable {
+    /// Measured durations one list after the other, ms.
     values: Values,
-    /// One slot per level and wave, then those of the largest measured key.
-    slots: [[Slot; 3]; LEVELS.len() + 1],
+    slots: Slots,
+}
+
+/// By level of parallelism and wave.
+#[derive(Clone, Debug, PartialEq)]
+enum Slots {
+    /// Of a stage that was measured at one level: of logs there are so many that each byte counts.
+    Same([Slot; 3]),
+    /// Those of the levels, then those of the largest measured key.
+    ByLevel(Box<[[Slot; 3]; LEVELS.len() + 1]>),
+}
+
+impl Slots {
+    #[inline]
+    fn at(&self, level: usize) -> &[Slot; 3] {
+        match self {
+            Self::Same(slots) => slots,
+            Self::ByLevel(slots) => &slots[level],
+        }
+    }
 }
 
 impl DurationTable {
@@ -153,7 +141,11 @@ impl DurationTable {
                 *slot = *row;
             }
         }
-        Some(Self { values: Values::new(values), slots })
+        let slots = match slots.iter().all(|row| *row == largest) {
+            true => Slots::Same(largest),
+            false => Slots::ByLevel(Box::new(slots)),
+        };
+        Some(Self { values: values.into(), slots })
     }
 
     /// A table that draws from the same list in every wave and at every parallelism.
@@ -166,10 +158,7 @@ impl DurationTable {
     /// left out, unless a warm-up is added to it.
     #[must_use]
     pub(super) fn waves(&self) -> Option<Waves> {
-        let [fresh, first, rest] = self.slots[0];
-        if self.slots.iter().any(|row| *row != self.slots[0]) {
-            return None;
-        }
+        let Slots::Same([fresh, first, rest]) = self.slots else { return None };
         let list = |slot: Slot| {
             (slot.start..slot.start + slot.len).map(|i| self.values.get(i) + slot.extra_ms).collect::<Vec<f64>>()
         };
@@ -180,8 +169,8 @@ impl DurationTable {
     /// The same table with every measured duration `factor` times as long; what is added for a warm-up stays.
     #[must_use]
     pub(super) fn scaled(&self, factor: f64) -> Self {
-        let values = (0..self.values.len()).map(|i| factor * self.values.get(i)).collect();
-        Self { values: Values::new(values), slots: self.slots }
+        let values = (0..self.values.len()).map(|i| factor * self.values.get(i)).collect::<Vec<_>>();
+        Self { values: values.into(), slots: self.slots.clone() }
     }
 
     /// Duration of a task, ms.
@@ -191,7 +180,7 @@ impl DurationTable {
     #[inline]
     #[must_use]
     pub fn duration(&self, wave: Wave, job_executors: u32, num_executors: u32, draw: Draw) -> f64 {
-        let slot = &self.slots[level_index(job_executors, num_executors, draw.level)][wave as usize];
+        let slot = &self.slots.at(level_index(job_executors, num_executors, draw.level))[wave as usize];
         self.values.get(slot.start + scale(draw.quantile, slot.len)) + slot.extra_ms
     }
 

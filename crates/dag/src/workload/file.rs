@@ -109,7 +109,10 @@ impl RawJob {
         let template = JobTemplate::new(self.name.unwrap_or_else(|| format!("job-{place}")), stages, &self.edges)?;
         let template = match runs.is_empty() {
             true => template,
-            false => template.with_record(Recorded { completed_ms: self.completed_ms.map(|ms| ms - arrival_ms), runs }),
+            false => template.with_record(Recorded {
+                completed_ms: self.completed_ms.map(|ms| ms - arrival_ms),
+                runs: runs.into_iter().collect(),
+            }),
         };
         Ok(JobArrival { arrival_ms, template: Arc::new(template) })
     }
@@ -122,9 +125,7 @@ impl RawJob {
                 num_tasks: stage.num_tasks,
                 rough_ms: (stage.rough_ms != stage.durations.mean()).then_some(stage.rough_ms),
                 durations: RawDurations::of(&stage.durations)?,
-                runs: recorded
-                    .and_then(|r| r.runs.get(i))
-                    .map(|runs| runs.iter().map(|run| run.map(|at_ms| job.arrival_ms + at_ms)).collect()),
+                runs: recorded.map(|r| r.runs.of_stage(i).map(|run| run.map(|at_ms| job.arrival_ms + at_ms)).collect()),
             })
         };
         Some(Self {

@@ -19,6 +19,7 @@ mod shapes;
 mod spark;
 mod tpch;
 mod traces;
+mod values;
 mod wfcommons;
 
 pub use arrivals::Arrivals;
@@ -29,7 +30,7 @@ pub use duration::{Draw, DurationTable, Luck, Wave, Waves};
 pub use edge::{EDGE_CASES, EdgeCase};
 pub use file::write;
 pub use job::{JobArrival, JobTemplate, Origin, StageTemplate};
-pub use recorded::Recorded;
+pub use recorded::{Recorded, Runs};
 pub(crate) use shapes::shapes;
 pub use tpch::{SIZES, TpchProfiles};
 

@@ -9,7 +9,7 @@ use sched_distill_core::{
     spec::Spec,
     workload::{Cut, WorkloadError, duration, note_reading},
 };
-use sched_distill_histories::spark::{self, Application, Change, DagJob, DagStage, Queries};
+use sched_distill_histories::spark::{self, Application, Change, DagJob, DagStage};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -51,34 +51,37 @@ impl Imported {
         note_reading(0, 0);
         let log = log.map_err(|source| WorkloadError::History(Box::new(source)))?;
         let mut notes = log.notes();
-        let applications: Vec<(&Application, Queries)> = log.applications.iter().map(|a| (a, a.queries())).collect();
-        for (application, queries) in &applications {
-            let name =
-                application.id.as_deref().or(application.name.as_deref()).unwrap_or("an application without a name");
-            let of = |note: String| if applications.len() > 1 { format!("{name}: {note}") } else { note };
-            notes.extend(queries.notes().into_iter().map(of));
+        let (slots, slots_note) = slots(&log.applications);
+        let files = log.applications.iter().flat_map(|application| application.files.clone()).collect();
+        let is_one = log.applications.len() == 1;
+        // By submission, then as they are in the log; a template takes less memory than the tasks that it is made of.
+        let mut found: Vec<((i64, usize, usize), Result<Arc<JobTemplate>, JobError>)> = Vec::new();
+        for (number, application) in log.applications.into_iter().enumerate() {
+            let name = application.id.as_ref().or(application.name.as_ref()).cloned();
+            let rebuilding = application.each_query(&mut |place, job| {
+                found.push(((job.submission_ms, number, place), template(&job).map(Arc::new)));
+            });
+            let name = name.as_deref().unwrap_or("an application without a name");
+            let of = |note: String| if is_one { note } else { format!("{name}: {note}") };
+            notes.extend(rebuilding.notes().into_iter().map(of));
         }
-        let (slots, note) = slots(&log.applications);
-        notes.extend(note);
-        let all = applications.iter().flat_map(|(_, queries)| queries.jobs.iter().zip(queries.runs()));
-        let mut all: Vec<(&DagJob, Vec<Vec<[i64; 2]>>)> = all.collect();
-        all.sort_by_key(|(job, _)| job.submission_ms);
-        let first_ms = all.first().map_or(0, |(job, _)| job.submission_ms);
-        let mut jobs = Vec::with_capacity(all.len());
-        for (place, (job, runs)) in all.into_iter().enumerate() {
-            let template = template(job, runs).map_err(|error| WorkloadError::Job {
+        notes.extend(slots_note);
+        found.sort_unstable_by_key(|(order, _)| *order);
+        let first_ms = found.first().map_or(0, |&((submission_ms, ..), _)| submission_ms);
+        let mut jobs = Vec::with_capacity(found.len());
+        for (place, ((submission_ms, ..), template)) in found.into_iter().enumerate() {
+            let template = template.map_err(|error| WorkloadError::Job {
                 path: path.to_owned(),
                 job: place,
                 stage: error.stage,
                 problem: error.problem,
             })?;
-            jobs.push(JobArrival { arrival_ms: (job.submission_ms - first_ms) as f64, template: Arc::new(template) });
+            jobs.push(JobArrival { arrival_ms: (submission_ms - first_ms) as f64, template });
         }
         if jobs.is_empty() {
             let problem = "has no job that ran a task to its end; nothing can be scheduled from it".to_owned();
             return Err(WorkloadError::Format { path: path.to_owned(), problem });
         }
-        let files = log.applications.iter().flat_map(|application| application.files.clone()).collect();
         Ok(Self { jobs, files, slots, notes })
     }
 
@@ -133,19 +136,20 @@ fn slots(applications: &[Application]) -> (u64, Option<String>) {
     (most as u64, note)
 }
 
-fn template(job: &DagJob, runs: Vec<Vec<[i64; 2]>>) -> Result<JobTemplate, JobError> {
+fn template(job: &DagJob) -> Result<JobTemplate, JobError> {
     let stages: Result<Vec<StageTemplate>, _> = job.stages.iter().map(stage).collect();
     let name = if job.name.is_empty() { "job".to_owned() } else { job.name.clone() };
     let template = JobTemplate::new(name, stages?, &job.all_edges())?;
     let since = |at_ms: i64| (at_ms - job.submission_ms) as f64;
+    let runs = |stage: &DagStage| stage.counting().map(|run| [run.launch_ms, run.finish_ms].map(since)).collect();
     Ok(template.with_record(Recorded {
         completed_ms: job.completion_ms.filter(|_| job.is_complete).map(since),
-        runs: runs.into_iter().map(|runs| runs.into_iter().map(|run| run.map(since)).collect()).collect(),
+        runs: job.stages.iter().map(runs).collect(),
     }))
 }
 
 fn stage(stage: &DagStage) -> Result<StageTemplate, JobError> {
-    let spark::Waves { fresh, first, rest } = stage.durations.clone();
+    let spark::Waves { fresh, first, rest } = stage.durations();
     let durations = DurationTable::new(vec![(super::duration::LEVELS[0], Waves { fresh, first, rest })], 0.0);
     // A stage of a DAG has a task that succeeded.
     let durations = durations

@@ -3,13 +3,14 @@
 use super::{
     event::{self, Event, JobStart, StageInfo, Text},
     log::{Application, Executor, Job, JobResult, Locality, SqlExecution, Stage, Task, TaskEnd},
+    tasks::Packing,
 };
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
-/// Most tasks that an application may have: 11 GB of memory.
+/// Most tasks that an application may have: 3 GB of memory while they are read, and three times that as a workload.
 pub(super) const MOST_TASKS: usize = 200_000_000;
 
 /// Longest text that is kept of reasons, messages and descriptions, characters.
@@ -22,7 +23,8 @@ pub(super) struct Collector {
     jobs: HashMap<u32, usize>,
     /// The job that first listed a stage.
     owners: HashMap<u32, u32>,
-    stages: BTreeMap<(u32, u32), Stage>,
+    stages: BTreeMap<(u32, u32), Known>,
+    tasks: Packing,
     executors: HashMap<String, u32>,
     sql_executions: BTreeMap<i64, SqlExecution>,
     names: HashSet<Arc<str>>,
@@ -30,20 +32,62 @@ pub(super) struct Collector {
     pub(super) is_over: bool,
 }
 
+/// A stage, and which of its tasks have succeeded.
+struct Known {
+    stage: Stage,
+    succeeded: Indices,
+}
+
+/// Places of tasks in a stage, which are mostly those from 0 on.
+#[derive(Default)]
+struct Indices {
+    /// A bit for each, 64 in a word.
+    dense: Vec<u64>,
+    /// Those far beyond, each of which would need words for all before it.
+    far: BTreeSet<u32>,
+    len: usize,
+}
+
+impl Indices {
+    /// Adds one; whether it is new.
+    fn insert(&mut self, index: u32) -> bool {
+        /// Words for the first 1024 tasks.
+        const FIRST: usize = 16;
+        let (word, bit) = (index as usize / 64, 1 << (index % 64));
+        self.len += 1;
+        if word >= FIRST + self.len {
+            return self.far.insert(index);
+        }
+        if self.dense.len() <= word {
+            self.dense.resize(word + 1, 0);
+        }
+        let is_far = self.far.contains(&index);
+        self.dense.get_mut(word).is_some_and(|bits| {
+            let is_new = *bits & bit == 0 && !is_far;
+            *bits |= bit;
+            is_new
+        })
+    }
+}
+
 impl Collector {
-    /// What is known so far.
+    /// What is known so far, but for stages, SQL executions and tasks.
     pub(super) fn application(&mut self) -> &mut Application {
         &mut self.application
     }
 
+    /// How many ends of tasks there are so far.
+    pub(super) fn num_tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// All that is known.
     pub(super) fn finish(mut self) -> Application {
-        for stage in self.stages.values_mut() {
-            stage.job = self.owners.get(&stage.id).copied();
-        }
-        self.application.stages = self.stages.into_values().collect();
+        let stages = self.stages.into_values().map(|known| known.stage);
+        let stages = stages.map(|stage| Stage { job: self.owners.get(&stage.id).copied(), ..stage });
+        self.application.stages = stages.collect();
         self.application.sql_executions = self.sql_executions.into_values().collect();
-        self.application.tasks.shrink_to_fit();
+        self.application.tasks = self.tasks.finish();
         self.application
     }
 
@@ -135,7 +179,7 @@ impl Collector {
             }
         }
         let properties = start.properties.unwrap_or_default();
-        let pool = properties.pool.map(|pool| self.shared(pool.get()));
+        let pool = properties.pool.map(|pool| shared(&mut self.names, pool.get()));
         self.application.jobs.push(Job {
             id: start.id,
             submission_ms: start.submission_ms,
@@ -149,11 +193,11 @@ impl Collector {
     }
 
     /// A stage that was not submitted yet.
-    fn stage(&mut self, info: &StageInfo<'_>) -> Stage {
-        Stage {
+    fn stage(&mut self, info: &StageInfo<'_>) -> Known {
+        let stage = Stage {
             id: info.id,
             attempt: info.attempt,
-            name: self.shared(info.name.as_ref().map_or("", Text::get)),
+            name: shared(&mut self.names, info.name.as_ref().map_or("", Text::get)),
             num_tasks: info.num_tasks,
             parents: info.parents.clone(),
             final_rdd: info.rdds.iter().map(|rdd| rdd.id).max(),
@@ -162,12 +206,13 @@ impl Collector {
             submission_ms: None,
             completion_ms: None,
             failure: None,
-        }
+        };
+        Known { stage, succeeded: Indices::default() }
     }
 
     fn run_stage(&mut self, info: &StageInfo<'_>) {
         let stage = self.stage(info);
-        let known = self.stages.entry((info.id, info.attempt)).or_insert(stage);
+        let known = &mut self.stages.entry((info.id, info.attempt)).or_insert(stage).stage;
         known.was_submitted = true;
         known.num_tasks = known.num_tasks.max(info.num_tasks);
         known.submission_ms = info.submission_ms.or(known.submission_ms);
@@ -180,12 +225,18 @@ impl Collector {
     fn end_task(&mut self, end: &event::TaskEnd<'_>) {
         let info = &end.info;
         let executor = self.executor_place(&info.executor);
-        match self.stages.get_mut(&(end.stage, end.stage_attempt)) {
-            // A log that lost its other events may say nothing else of it.
-            Some(stage) => stage.was_submitted = true,
-            None => self.add_unknown_stage(end.stage, end.stage_attempt),
-        }
-        self.application.tasks.push(Task {
+        let outcome = match end.end.reason.get() {
+            "Resubmitted" => TaskEnd::Resubmitted,
+            "TaskKilled" => TaskEnd::Killed,
+            _ if info.killed => TaskEnd::Killed,
+            "Success" if !info.failed => TaskEnd::Succeeded,
+            _ => TaskEnd::Failed,
+        };
+        let known = self.known(end.stage, end.stage_attempt);
+        // A log that lost its other events may say nothing else of it.
+        known.stage.was_submitted = true;
+        let is_repeated = outcome == TaskEnd::Succeeded && !known.succeeded.insert(info.index);
+        self.tasks.push(Task {
             id: info.id,
             launch_ms: info.launch_ms,
             finish_ms: info.finish_ms,
@@ -195,13 +246,7 @@ impl Collector {
             index: info.index,
             attempt: info.attempt,
             executor,
-            end: match end.end.reason.get() {
-                "Resubmitted" => TaskEnd::Resubmitted,
-                "TaskKilled" => TaskEnd::Killed,
-                _ if info.killed => TaskEnd::Killed,
-                "Success" if !info.failed => TaskEnd::Succeeded,
-                _ => TaskEnd::Failed,
-            },
+            end: outcome,
             locality: match info.locality.as_ref().map_or("", Text::get) {
                 "PROCESS_LOCAL" => Locality::Process,
                 "NODE_LOCAL" => Locality::Node,
@@ -210,27 +255,31 @@ impl Collector {
                 "NO_PREF" => Locality::NoPreference,
                 _ => Locality::Unknown,
             },
+            is_repeated,
             is_speculative: info.speculative,
             is_shuffle_map: end.kind.as_ref().is_some_and(|kind| kind.get() == "ShuffleMapTask"),
         });
     }
 
-    /// Makes a stage known of which there are only tasks.
-    fn add_unknown_stage(&mut self, id: u32, attempt: u32) {
-        let stage = Stage {
-            id,
-            attempt,
-            name: self.shared(""),
-            num_tasks: 0,
-            parents: Vec::new(),
-            final_rdd: None,
-            job: None,
-            was_submitted: true,
-            submission_ms: None,
-            completion_ms: None,
-            failure: None,
-        };
-        self.stages.insert((id, attempt), stage);
+    /// A stage, which is made known where there are only tasks of it.
+    fn known(&mut self, id: u32, attempt: u32) -> &mut Known {
+        let names = &mut self.names;
+        self.stages.entry((id, attempt)).or_insert_with(|| Known {
+            stage: Stage {
+                id,
+                attempt,
+                name: shared(names, ""),
+                num_tasks: 0,
+                parents: Vec::new(),
+                final_rdd: None,
+                job: None,
+                was_submitted: true,
+                submission_ms: None,
+                completion_ms: None,
+                failure: None,
+            },
+            succeeded: Indices::default(),
+        })
     }
 
     /// The place of an executor among all of them; it is made known where it is not.
@@ -261,17 +310,17 @@ impl Collector {
         let place = self.executor_place(id);
         self.application.executors.get_mut(place as usize)
     }
+}
 
-    /// A text that is kept once however often it occurs.
-    fn shared(&mut self, text: &str) -> Arc<str> {
-        let text = first_line(text);
-        match self.names.get(text.as_str()) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let text: Arc<str> = text.into();
-                self.names.insert(Arc::clone(&text));
-                text
-            }
+/// A text that is kept once however often it occurs.
+fn shared(names: &mut HashSet<Arc<str>>, text: &str) -> Arc<str> {
+    let text = first_line(text);
+    match names.get(text.as_str()) {
+        Some(known) => Arc::clone(known),
+        None => {
+            let text: Arc<str> = text.into();
+            names.insert(Arc::clone(&text));
+            text
         }
     }
 }

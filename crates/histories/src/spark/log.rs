@@ -1,6 +1,6 @@
 //! What happened?
 
-use super::{Queries, totals::Totals};
+use super::{Queries, Rebuilding, dag::DagJob, rebuild, tasks::Tasks, totals::Totals};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 /// What was read: the applications of a file or folder.
@@ -69,8 +69,8 @@ pub struct Application {
     pub jobs: Vec<Job>,
     /// By id, then attempt, those included that never ran.
     pub stages: Vec<Stage>,
-    /// In the order in which they ended.
-    pub tasks: Vec<Task>,
+    /// In the order in which they were launched.
+    pub tasks: Tasks,
     /// By id.
     pub sql_executions: Vec<SqlExecution>,
     /// How reading it went.
@@ -159,7 +159,7 @@ impl Stage {
     }
 }
 
-/// An end of a task, in 56 bytes.
+/// An end of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Its id: one per attempt of a task in the application.
@@ -184,19 +184,25 @@ pub struct Task {
     pub end: TaskEnd,
     /// How near its input was.
     pub locality: Locality,
+    /// Whether the same task of the same attempt of its stage had succeeded before it ended: its output was lost, or a copy was faster.
+    pub is_repeated: bool,
     /// Whether it was launched as a copy of one that took long.
     pub is_speculative: bool,
     /// Whether it wrote for a shuffle, rather than to give a result.
     pub is_shuffle_map: bool,
 }
 
-const _: () = assert!(size_of::<Task>() <= 64);
-
 impl Task {
     /// How long it took, from launch to finish, ms; never negative.
     #[must_use]
     pub fn duration_ms(&self) -> i64 {
         self.finish_ms.saturating_sub(self.launch_ms).max(0)
+    }
+
+    /// Whether it is the first success of its task in that attempt of its stage.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.end == TaskEnd::Succeeded && !self.is_repeated
     }
 }
 
@@ -347,10 +353,20 @@ impl Application {
         Totals::of_jobs(self)
     }
 
-    /// The DAGs that were scheduled, and when which task of them ran where.
+    /// The DAGs that were scheduled, and when which task of them ran where; all at once, with a copy of what was read. A large log takes
+    /// less memory by [`Application::each_query`].
     #[must_use]
     pub fn queries(&self) -> Queries {
-        Queries::of(self)
+        let mut jobs: Vec<(usize, DagJob)> = Vec::new();
+        let rebuilding = self.clone().each_query(&mut |place, job| jobs.push((place, job)));
+        jobs.sort_unstable_by_key(|(place, _)| *place);
+        Queries { jobs: jobs.into_iter().map(|(_, job)| job).collect(), rebuilding }
+    }
+
+    /// Hands over the DAGs that were scheduled, each when its last task was launched, with its place in the order in which they were
+    /// submitted. Tasks are forgotten on the way, so that it takes little more memory than they do by themselves.
+    pub fn each_query(self, take: &mut dyn FnMut(usize, DagJob)) -> Rebuilding {
+        rebuild::rebuild(self, take)
     }
 
     /// What a reader should know before he relies on this, a sentence each.

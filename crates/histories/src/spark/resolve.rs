@@ -4,7 +4,10 @@
 //! adaptive execution each query stage does, they stand in the list under a new id that is never submitted. What they have in common with the
 //! stage that ran is the RDD that they compute.
 
-use super::log::{Application, Stage, Task};
+use super::{
+    log::{Application, Stage},
+    rebuild::Tally,
+};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most stages that are passed through in search of parents, over all searches: far more than any log has, and a limit to what a made-up
@@ -34,8 +37,8 @@ pub(super) struct Parents {
 /// The stages of an application by id, attempts taken together.
 pub(super) struct Stages<'a> {
     by_id: BTreeMap<u32, Vec<&'a Stage>>,
-    /// Those with a task that succeeded.
-    ran: &'a HashSet<u32>,
+    /// What their tasks say of them.
+    tallies: &'a HashMap<u32, Tally>,
     /// The stage that ran in place of one that was skipped.
     in_place: HashMap<u32, u32>,
     /// Stages that were skipped.
@@ -44,18 +47,16 @@ pub(super) struct Stages<'a> {
 }
 
 impl<'a> Stages<'a> {
-    pub(super) fn of(application: &'a Application, ran: &'a HashSet<u32>) -> Self {
+    pub(super) fn of(application: &'a Application, tallies: &'a HashMap<u32, Tally>) -> Self {
         let mut by_id: BTreeMap<u32, Vec<&Stage>> = BTreeMap::new();
         for stage in &application.stages {
             by_id.entry(stage.id).or_default().push(stage);
         }
-        let shuffles: HashSet<u32> =
-            application.tasks.iter().filter(|task: &&Task| task.is_shuffle_map).map(|task| task.stage).collect();
         let mut computed: HashMap<u32, Computed> = HashMap::new();
         for stage in application.stages.iter().filter(|stage| stage.was_submitted && stage.has_succeeded()) {
             if let (Some(rdd), Some(completion_ms)) = (stage.final_rdd, stage.completion_ms) {
                 let computed = computed.entry(rdd).or_default();
-                let is_shuffled = shuffles.contains(&stage.id);
+                let is_shuffled = tallies.get(&stage.id).is_some_and(|tally| tally.is_shuffle);
                 if is_shuffled { &mut computed.shuffled } else { &mut computed.other }.push((completion_ms, stage.id));
             }
         }
@@ -63,7 +64,7 @@ impl<'a> Stages<'a> {
             computed.shuffled.sort_unstable();
             computed.other.sort_unstable();
         }
-        let mut stages = Self { by_id, ran, in_place: HashMap::new(), skipped: 0, steps: 0 };
+        let mut stages = Self { by_id, tallies, in_place: HashMap::new(), skipped: 0, steps: 0 };
         for (&id, attempts) in &stages.by_id {
             let Some(stage) = attempts.first().filter(|_| attempts.iter().all(|stage| !stage.was_submitted)) else {
                 continue;
@@ -110,7 +111,7 @@ impl<'a> Stages<'a> {
             if !seen.insert(parent) {
                 continue;
             }
-            if self.ran.contains(&parent) {
+            if self.tallies.get(&parent).is_some_and(|tally| tally.has_run) {
                 found.ids.push(parent);
             } else {
                 found.passed = true;

@@ -44,8 +44,8 @@ impl Totals {
 fn of<K: Ord>(application: &Application, key: impl Fn(&Task) -> Option<K>) -> BTreeMap<K, Totals> {
     let mut totals: BTreeMap<K, Totals> = BTreeMap::new();
     for task in application.tasks.iter().filter(|task| task.end != TaskEnd::Resubmitted) {
-        if let Some(key) = key(task) {
-            totals.entry(key).or_default().add(task);
+        if let Some(key) = key(&task) {
+            totals.entry(key).or_default().add(&task);
         }
     }
     totals

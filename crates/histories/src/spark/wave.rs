@@ -8,7 +8,7 @@
 //! The driver launches the next task on a core a little before it has noted the end of the last one. Where the cores of an executor are
 //! known, no more tasks run at once than it has: those that end next have left theirs.
 
-use super::log::{Task, TaskEnd};
+use super::log::Task;
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, HashMap},
@@ -25,7 +25,7 @@ pub enum Wave {
     Rest,
 }
 
-/// Durations of the tasks of a stage, from launch to finish, ms, by [`Wave`]; in the order in which they ended.
+/// Durations of the tasks of a stage, from launch to finish, ms, by [`Wave`]; in the order in which they were launched.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waves {
     /// Those of [`Wave::Fresh`].
@@ -59,13 +59,12 @@ impl Waves {
     }
 }
 
-/// Places of tasks in the order of their launches; ends that are no run of their own are not among them.
-pub(super) fn by_launch(tasks: &[Task]) -> Vec<usize> {
-    let ran = |&(_, task): &(usize, &Task)| task.end != TaskEnd::Resubmitted;
-    let mut order: Vec<(i64, i64, usize)> =
-        tasks.iter().enumerate().filter(ran).map(|(place, task)| (task.launch_ms, task.id, place)).collect();
-    order.sort_unstable();
-    order.into_iter().map(|(.., place)| place).collect()
+/// What the cores of executors have done.
+#[derive(Default)]
+pub(super) struct Cores {
+    executors: HashMap<u32, Busy>,
+    /// By stage and executor.
+    stages: HashMap<u32, HashMap<u32, OfStage>>,
 }
 
 /// An executor while its tasks are gone through.
@@ -75,56 +74,57 @@ struct Busy {
     running: BinaryHeap<Reverse<(i64, u32)>>,
     /// Cores that have run a task.
     cores: usize,
-    /// By stage: tasks of it that run, and cores that have run one.
-    stages: HashMap<u32, (usize, usize)>,
 }
 
-impl Busy {
-    /// Launches a task where at most so many run at once.
-    fn launch(&mut self, task: &Task, most: usize) -> Wave {
-        while let Some(Reverse((finish_ms, stage))) = self.running.peek().copied() {
-            if finish_ms > task.launch_ms && self.running.len() < most {
+/// A stage on an executor.
+#[derive(Default)]
+struct OfStage {
+    /// Tasks of it that run.
+    running: usize,
+    /// Cores that have run one.
+    cores: usize,
+}
+
+impl Cores {
+    /// Launches a task where at most so many run at once, after those that were launched before it.
+    pub(super) fn launch(&mut self, task: &Task, most: usize) -> Wave {
+        let busy = self.executors.entry(task.executor).or_default();
+        while let Some(Reverse((finish_ms, stage))) = busy.running.peek().copied() {
+            if finish_ms > task.launch_ms && busy.running.len() < most {
                 break;
             }
-            self.running.pop();
-            if let Some((running, _)) = self.stages.get_mut(&stage) {
-                *running = running.saturating_sub(1);
+            busy.running.pop();
+            if let Some(of) = self.stages.get_mut(&stage).and_then(|of| of.get_mut(&task.executor)) {
+                of.running = of.running.saturating_sub(1);
             }
         }
-        self.running.push(Reverse((task.finish_ms.max(task.launch_ms), task.stage)));
-        let (running, known) = self.stages.entry(task.stage).or_default();
-        *running += 1;
-        let is_first = *running > *known;
-        *known = (*known).max(*running);
-        let is_fresh = self.running.len() > self.cores;
-        self.cores = self.cores.max(self.running.len());
+        busy.running.push(Reverse((task.finish_ms.max(task.launch_ms), task.stage)));
+        let of = self.stages.entry(task.stage).or_default().entry(task.executor).or_default();
+        of.running += 1;
+        let is_first = of.running > of.cores;
+        of.cores = of.cores.max(of.running);
+        let is_fresh = busy.running.len() > busy.cores;
+        busy.cores = busy.cores.max(busy.running.len());
         match (is_fresh, is_first) {
             (true, _) => Wave::Fresh,
             (false, true) => Wave::First,
             (false, false) => Wave::Rest,
         }
     }
-}
 
-/// The wave of each task, by its place; `order` is that of the launches, and an executor runs at most so many tasks at once.
-pub(super) fn waves(tasks: &[Task], order: &[usize], most: impl Fn(u32) -> usize) -> Vec<Wave> {
-    let mut waves = vec![Wave::Rest; tasks.len()];
-    let mut executors: HashMap<u32, Busy> = HashMap::new();
-    for &place in order {
-        if let (Some(task), Some(wave)) = (tasks.get(place), waves.get_mut(place)) {
-            *wave = executors.entry(task.executor).or_default().launch(task, most(task.executor));
-        }
+    /// Forgets a stage of which no task is launched any more.
+    pub(super) fn forget(&mut self, stage: u32) {
+        self.stages.remove(&stage);
     }
-    waves
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spark::Locality;
+    use crate::spark::{Locality, TaskEnd, Tasks};
 
     fn of(runs: &[(i64, i64, u32, u32)], most: usize) -> Vec<Wave> {
-        let tasks: Vec<Task> = runs
+        let tasks: Tasks = runs
             .iter()
             .zip(0..)
             .map(|(&(launch_ms, finish_ms, executor, stage), id)| Task {
@@ -139,18 +139,20 @@ mod tests {
                 executor,
                 end: TaskEnd::Succeeded,
                 locality: Locality::Any,
+                is_repeated: false,
                 is_speculative: false,
                 is_shuffle_map: false,
             })
             .collect();
-        waves(&tasks, &by_launch(&tasks), |_| most)
+        let mut cores = Cores::default();
+        tasks.iter().map(|task| cores.launch(&task, most)).collect()
     }
 
     #[test]
     fn of_one_core_the_first_tasks_are_told_from_later_ones() {
         use Wave::{First, Fresh, Rest};
         let runs = [(0, 5, 0, 0), (5, 7, 0, 0), (7, 9, 0, 1), (9, 10, 0, 0), (10, 11, 0, 1), (0, 1, 1, 1)];
-        assert_eq!(of(&runs, usize::MAX), [Fresh, Rest, First, Rest, Rest, Fresh]);
+        assert_eq!(of(&runs, usize::MAX), [Fresh, Fresh, Rest, First, Rest, Rest]);
     }
 
     #[test]

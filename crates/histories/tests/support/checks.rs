@@ -2,7 +2,7 @@
 
 use super::{read, whole};
 use proptest::{prelude::*, test_runner::TestCaseError};
-use sched_distill_histories::spark::SparkLog;
+use sched_distill_histories::spark::{SparkLog, TaskEnd};
 use std::fs;
 
 /// Reads bytes as a log, makes all of it that can be made, and checks what must hold.
@@ -30,15 +30,20 @@ fn sound(log: &SparkLog) -> Result<(), TestCaseError> {
         prop_assert!(jobs.values().map(|totals| totals.num_tasks).sum::<u64>() <= of_stages);
         prop_assert!(application.executor_changes().is_sorted_by_key(|change| change.time_ms));
         let queries = application.queries();
-        prop_assert!(queries.notes().iter().all(|note| !note.is_empty()));
-        prop_assert!(queries.matched_stages <= queries.skipped_stages);
-        prop_assert!(queries.schedule.is_sorted_by_key(|run| run.launch_ms));
-        prop_assert!(queries.schedule.len() + queries.outside_runs <= application.tasks.len());
+        let rebuilding = &queries.rebuilding;
+        prop_assert!(rebuilding.notes().iter().all(|note| !note.is_empty()));
+        prop_assert!(rebuilding.matched_stages <= rebuilding.skipped_stages);
+        prop_assert!(application.tasks.iter().is_sorted_by_key(|task| (task.launch_ms, task.id)));
+        let stages = || queries.jobs.iter().flat_map(|dag| &dag.stages);
+        let runs: usize = stages().map(|stage| stage.runs.len()).sum();
+        let ran = application.tasks.iter().filter(|task| task.end != TaskEnd::Resubmitted).count();
+        prop_assert_eq!(runs + rebuilding.outside_runs, ran);
+        prop_assert!(stages().all(|stage| stage.runs.is_sorted_by_key(|run| run.launch_ms)));
         for dag in &queries.jobs {
             prop_assert!(!dag.stages.is_empty());
             prop_assert!(dag.stages.is_sorted_by_key(|stage| stage.submission_ms));
             for stage in &dag.stages {
-                prop_assert!(stage.num_tasks > 0 && stage.durations.len() == stage.num_tasks as usize);
+                prop_assert!(stage.num_tasks > 0 && stage.durations().len() == stage.num_tasks as usize);
             }
             let edges = dag.all_edges();
             prop_assert!(edges.windows(2).all(|two| two[0] < two[1]));
