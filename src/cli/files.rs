@@ -1,9 +1,16 @@
 //! What commands write: known to be possible before the work begins, and never over what they read.
 
-use crate::{file, spec::Spec};
+use crate::{
+    file::{self, PendingFile},
+    spec::Spec,
+};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
 
 /// Writes a file, complete or not at all.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -14,6 +21,26 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(super) fn replace(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     check_kept(path, bytes, force)?;
     write_file(path, bytes)
+}
+
+/// Writes a file that the user names bit by bit, complete or not at all; what is there with other content is kept without `force`.
+pub(super) fn replace_by<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let cannot = || format!("{}: cannot write", path.display());
+    if path.exists() && !path.is_file() {
+        // A device or a pipe is written to as it is.
+        let mut out = BufWriter::new(File::create(path).with_context(cannot)?);
+        let done = write(&mut out)?;
+        out.flush().with_context(cannot)?;
+        return Ok(done);
+    }
+    let mut pending = PendingFile::create(path).with_context(cannot)?;
+    let done = write(&mut pending)?;
+    let is_there = path.metadata().is_ok_and(|there| there.len() > 0);
+    if is_there && !force && !pending.is_same_as(path).with_context(cannot)? {
+        return Err(other_content(path));
+    }
+    pending.commit().with_context(cannot)?;
+    Ok(done)
 }
 
 /// Fails where a file is there with other content, unless it may be replaced.

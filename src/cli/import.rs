@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{
     pipeline::quoted,
-    workload::{MOST_TEXT_BYTES, pack_text},
+    workload::{MOST_JSON_BYTES, packing},
 };
 use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
 use std::{
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -49,20 +49,28 @@ impl ImportArgs {
     }
 }
 
-/// Keeps what is written, up to the most that can be read again.
-struct Bounded(Vec<u8>);
+/// Passes on what is written, up to the most that can be read again.
+struct Bounded<'a> {
+    out: &'a mut dyn Write,
+    written: u64,
+}
 
-impl Write for Bounded {
+impl Write for Bounded<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if (self.0.len() + bytes.len()) as u64 > MOST_TEXT_BYTES {
-            let problem = "as a workload file it has more than 128 MiB of text, which is the most that is read: use it as it is, as a workload";
+        if self.written + bytes.len() as u64 > MOST_JSON_BYTES {
+            let problem = format!(
+                "as a workload file it has more than {} MiB of text, which is the most that is read: use it as it is, as a workload",
+                MOST_JSON_BYTES >> 20
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
-        self.0.write(bytes)
+        let written = self.out.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.out.flush()
     }
 }
 
@@ -75,14 +83,24 @@ pub(super) fn run(args: &ImportArgs, common: &Common, output: &mut Output) -> Re
             args.history
         );
     };
-    let survey = found.scenario.survey(&found.workload)?;
-    let mut text = Bounded(Vec::new());
-    let jobs = found.scenario.write_jobs(&found.workload, &mut text)?;
-    let bytes = match args.output.extension().is_some_and(|ending| ending == "gz") {
-        true => pack_text(&text.0),
-        false => text.0,
+    let is_packed = args.output.extension().is_some_and(|ending| ending == "gz");
+    let jobs_to = |out: &mut dyn Write| {
+        let mut out = BufWriter::with_capacity(1 << 16, Bounded { out, written: 0 });
+        let survey = found.scenario.write_jobs(&found.workload, &mut out)?;
+        out.flush()?;
+        Ok(survey)
     };
-    files::replace(&args.output, &bytes, args.force)?;
+    let survey = files::replace_by(&args.output, args.force, |out| match is_packed {
+        true => {
+            let mut packed = packing(out);
+            let survey = jobs_to(&mut packed)?;
+            packed.finish()?;
+            Ok(survey)
+        }
+        false => jobs_to(out),
+    })?;
+    let jobs = survey.jobs;
+    let bytes = args.output.metadata().map_or(0, |written| written.len());
     describe(&found, &survey, output)?;
     let info = found.scenario.info();
     let workload = spec("json", &args.output);
@@ -92,7 +110,7 @@ pub(super) fn run(args: &ImportArgs, common: &Common, output: &mut Output) -> Re
     output.text(format!("  distill simulate --scenario {} {} -w {workload}", info.name, policies.join(" ")))?;
     output.json(
         "import",
-        &json!({"scenario": info.name, "workload": found.workload, "output": args.output, "jobs": jobs, "bytes": bytes.len(),
+        &json!({"scenario": info.name, "workload": found.workload, "output": args.output, "jobs": jobs, "bytes": bytes,
             "survey": survey}),
     )?;
     Ok(Verdict::Done)

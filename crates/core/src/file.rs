@@ -125,6 +125,16 @@ impl PendingFile {
         self.rename()
     }
 
+    /// Whether a file has what was written so far.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or the other one cannot be read.
+    pub fn is_same_as(&mut self, path: &Path) -> io::Result<bool> {
+        self.out.flush()?;
+        Ok(sha256_of(path)? == hex(self.out.get_ref().hash.clone()))
+    }
+
     fn rename(&mut self) -> io::Result<String> {
         if let Some(before) = fs::symlink_metadata(&self.path).ok().filter(fs::Metadata::is_file) {
             self.out.get_ref().file.set_permissions(before.permissions())?;

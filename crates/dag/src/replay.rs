@@ -6,39 +6,43 @@ use sched_distill_core::{
     scenario::Said,
     simulation::Replay,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The schedule that is recorded of jobs; `None` if of one of them none is.
 pub(crate) fn replay(jobs: &[JobArrival]) -> Option<Replay<Dag>> {
-    let mut launches = Vec::with_capacity(jobs.len());
-    let mut completed_ms = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let recorded = job.template.recorded()?;
-        completed_ms.push(recorded.completed_ms);
-        let of_stages = recorded.runs.by_stage().map(|runs| {
-            let mut starts: Vec<f64> = runs.map(|[start_ms, _]| job.arrival_ms + start_ms).collect();
-            starts.sort_by(f64::total_cmp);
-            starts
-        });
-        launches.push(of_stages.collect());
-    }
+    let completed_ms = jobs.iter().map(|job| Some(job.template.recorded()?.completed_ms)).collect::<Option<_>>()?;
+    let launches = jobs.iter().map(|job| (job.clone(), OnceLock::new())).collect();
     Some(Replay { policy: Box::new(RecordedOrder { launches: Arc::new(launches) }), completed_ms, unknown: 0 })
 }
 
 /// Gives executors to the stages whose next tasks were launched first, as many as were launched of them before those of others.
 struct RecordedOrder {
-    /// By job and stage, when its tasks were launched, ascending, ms.
-    launches: Arc<Vec<Vec<Vec<f64>>>>,
+    /// By job, when its tasks were launched, as far as it was asked for.
+    launches: Arc<Vec<(JobArrival, OnceLock<Launches>)>>,
 }
+
+/// By stage, when its tasks were launched, ascending, ms.
+type Launches = Vec<Vec<f64>>;
 
 impl RecordedOrder {
     /// When the tasks of a stage were launched that have no executor yet.
     fn next_ms(&self, seen: &View<'_>, stage: StageRef) -> &[f64] {
         let view = seen.stage(stage);
         let launched = view.num_tasks().saturating_sub(view.demand()) as usize;
-        let launches = self.launches.get(stage.job as usize).and_then(|job| job.get(stage.stage as usize));
+        let of_job = self.launches.get(stage.job as usize).map(|(job, found)| found.get_or_init(|| launches(job)));
+        let launches = of_job.and_then(|stages| stages.get(stage.stage as usize));
         launches.and_then(|launches| launches.get(launched..)).unwrap_or_default()
     }
+}
+
+fn launches(job: &JobArrival) -> Launches {
+    let Some(recorded) = job.template.recorded() else { return Vec::new() };
+    let of_stage = recorded.runs.by_stage().map(|runs| {
+        let mut starts: Vec<f64> = runs.map(|[start_ms, _]| job.arrival_ms + start_ms).collect();
+        starts.sort_by(f64::total_cmp);
+        starts
+    });
+    of_stage.collect()
 }
 
 impl Policy<Dag> for RecordedOrder {

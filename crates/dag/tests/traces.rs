@@ -157,7 +157,9 @@ fn a_trace_of_alibaba_is_cut_by_time_plain_or_packed() -> Outcome {
     };
     let text: String = (0..900).map(line).collect();
     fs::write(&plain, &text)?;
-    fs::write(&packed, sched_distill_core::workload::pack_text(text.as_bytes()))?;
+    let mut packing = sched_distill_core::workload::packing(fs::File::create(&packed)?);
+    packing.write_all(text.as_bytes())?;
+    packing.finish()?;
     for cut in ["split=time", "split=interleaved,window=30s"] {
         let [a, b] = [&plain, &packed].map(|path| open(&format!("alibaba:{},{cut}", path.display())));
         let (a, b) = (a?, b?);

@@ -108,23 +108,36 @@ fn whole<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Workload<S>, Pip
     scenario.workload(&spec.to_string())
 }
 
+/// A workload and all its jobs: those of a history, cut or not, those of a log that otherwise is drawn from, or those of a first episode.
+///
+/// # Errors
+///
+/// A workload that cannot be opened.
+fn all_jobs<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<(Workload<S>, Vec<S::Job>), PipelineError> {
+    let mut workload = scenario.workload(id)?;
+    let all = workload.all_jobs();
+    // Of episodes that are drawn from a log, all of it is told, unless it does not fit into an episode.
+    if all.is_none() && is_cut::<S>(&id.parse()?) && !id.parse::<Spec>()?.params.contains_key("split") {
+        workload = whole(scenario, id).unwrap_or(workload);
+    }
+    let jobs = all.unwrap_or_else(|| workload.jobs(EpisodeId::new(0, Split::Train, 0)));
+    Ok((workload, jobs))
+}
+
 /// Says what the jobs of a workload are.
 ///
 /// # Errors
 ///
 /// A workload that cannot be opened.
 pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Survey, PipelineError> {
-    let mut workload = scenario.workload(id)?;
-    let first = EpisodeId::new(0, Split::Train, 0);
-    let cut = workload.all_jobs();
-    // Of episodes that are drawn from a log, all of it is told, unless it does not fit into an episode.
-    if cut.is_none() && !id.parse::<Spec>()?.params.contains_key("split") {
-        workload = whole(scenario, id).unwrap_or(workload);
-    }
-    let jobs = cut.unwrap_or_else(|| workload.jobs(first));
+    let (workload, jobs) = all_jobs(scenario, id)?;
+    Ok(survey_of(&workload, jobs))
+}
+
+fn survey_of<S: Simulated>(workload: &Workload<S>, jobs: Vec<S::Job>) -> Survey {
     let shapes = S::shapes(&jobs).into_iter().map(|(what, words)| (what.to_owned(), words)).collect();
     let completed_ms = S::replay(&jobs).map_or(Vec::new(), |replay| replay.completed_ms);
-    let episode = S::start(&workload, jobs, first.seed);
+    let episode = S::start(workload, jobs, 0);
     let (arrivals_ms, sizes, lanes) = (episode.arrivals_ms(), episode.sizes(), episode.lanes());
     let first_ms = arrivals_ms.first().copied().unwrap_or_default();
     // What arrives last takes its time too, where it is known.
@@ -155,7 +168,7 @@ pub(super) fn survey<S: Simulated>(scenario: &Entry<S>, id: &str) -> Result<Surv
             100.0 * mean
         ));
     }
-    Ok(survey)
+    survey
 }
 
 /// Whether a workload is a history of which no schedule can be carried out again. Jobs of a workload file need not be of a history.
@@ -217,7 +230,7 @@ pub(super) fn replay<S: Simulated>(
     Ok(ReplayError::of(recorded.completed_ms.iter().enumerate().filter_map(of).collect()))
 }
 
-/// Writes the jobs of a workload as a file that the scenario reads as `json:FILE`.
+/// Writes all jobs of a workload as a file that the scenario reads as `json:FILE`, and says what they are.
 ///
 /// # Errors
 ///
@@ -226,17 +239,16 @@ pub(super) fn write_jobs<S: Simulated>(
     scenario: &Entry<S>,
     id: &str,
     out: &mut dyn Write,
-) -> Result<usize, PipelineError> {
+) -> Result<Survey, PipelineError> {
     let Some(write) = S::WRITE_JOBS else {
         let name = S::INFO.name;
         return Err(PipelineError::Refused(format!(
             "jobs of the scenario `{name}` are not written as a workload file"
         )));
     };
-    let workload = scenario.workload(id)?;
-    let jobs = workload.jobs(EpisodeId::new(0, Split::Train, 0));
+    let (workload, jobs) = all_jobs(scenario, id)?;
     write(workload.cluster(), &jobs, out).map_err(|error| PipelineError::Refused(format!("{id}: {error}")))?;
-    Ok(jobs.len())
+    Ok(survey_of(&workload, jobs))
 }
 
 /// Which episodes become logs, and where.

@@ -148,12 +148,12 @@ pub trait AnyScenario: Sync {
     /// A workload that cannot be opened, a failing episode.
     fn replay(&self, workload: &str, caller: Caller<'_>) -> Result<Option<ReplayError>, PipelineError>;
 
-    /// Writes the jobs of a workload's first episode as a workload file, and says how many they are.
+    /// Writes all jobs of a workload as a workload file, and says what they are.
     ///
     /// # Errors
     ///
     /// A workload that cannot be opened, or of which such a file cannot say all; what cannot be written.
-    fn write_jobs(&self, workload: &str, out: &mut dyn Write) -> Result<usize, PipelineError>;
+    fn write_jobs(&self, workload: &str, out: &mut dyn Write) -> Result<Survey, PipelineError>;
 
     /// Lets a policy schedule episodes and writes the log that a real cluster would leave of each; their paths.
     ///
@@ -328,7 +328,7 @@ impl<S: Simulated> AnyScenario for Entry<S> {
         history::replay(self, workload, caller)
     }
 
-    fn write_jobs(&self, workload: &str, out: &mut dyn Write) -> Result<usize, PipelineError> {
+    fn write_jobs(&self, workload: &str, out: &mut dyn Write) -> Result<Survey, PipelineError> {
         history::write_jobs(self, workload, out)
     }
 

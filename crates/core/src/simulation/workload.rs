@@ -66,7 +66,7 @@ pub trait Source<S: Simulated>: Debug + Send + Sync {
         None
     }
 
-    /// All jobs of a history that is cut by time, in order of arrival. The default is that nothing is cut.
+    /// All jobs of a history, in order of arrival, cut by time or not. The default is that there is no list of them.
     fn all_jobs(&self, _cluster: &S::Cluster) -> Option<Vec<S::Job>> {
         None
     }
@@ -209,7 +209,7 @@ impl<S: Simulated> Workload<S> {
         self.source.period(split)
     }
 
-    /// All jobs of a history that is cut by time, in order of arrival, whether or not an episode with all of them could be made.
+    /// All jobs of a history, in order of arrival, whether or not an episode with all of them could be made; `None` where there is no list of them.
     #[must_use]
     pub fn all_jobs(&self) -> Option<Vec<S::Job>> {
         self.source.all_jobs(&self.cluster)

@@ -1,21 +1,37 @@
 //! Fixed lists of jobs from JSON files.
 
-use super::{Needed, WorkloadError, read_text};
+use super::{
+    Needed, WorkloadError,
+    text::{MOST_JSON_BYTES, Text, too_long},
+};
 use serde::de::DeserializeOwned;
-use std::path::Path;
+use std::{
+    io::{BufReader, Read},
+    path::Path,
+};
 
 /// Reads a workload file, whose form is described in the document `docs`.
 ///
 /// # Errors
 ///
-/// An unreadable or empty file, or text that is not JSON of this form.
+/// An unreadable or empty file, text that is not JSON of this form, or more than 1 GiB of it.
 pub fn read_json<R: DeserializeOwned>(path: &Path, docs: &str) -> Result<R, WorkloadError> {
-    let text = read_text(path)?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if text.trim().is_empty() {
-        return Err(format(format!("the file is empty; expected a workload ({docs})")));
+    let other = |e: serde_json::Error| format(format!("not a workload ({docs}): {e}"));
+    let Text { begin, rest, is_packed } = Text::open(path)?;
+    let Some(rest) = rest else {
+        if begin.trim().is_empty() {
+            return Err(format(format!("the file is empty; expected a workload ({docs})")));
+        }
+        return serde_json::from_str(&begin).map_err(other);
+    };
+    // Of what is long, only the jobs are kept.
+    let mut rest = BufReader::new(rest).take(MOST_JSON_BYTES - begin.len() as u64);
+    let found = serde_json::from_reader(begin.as_bytes().chain(&mut rest));
+    match found {
+        Err(_) if rest.limit() == 0 => Err(too_long(path, MOST_JSON_BYTES, is_packed)),
+        found => found.map_err(other),
     }
-    serde_json::from_str(&text).map_err(|e| format(format!("not a workload ({docs}): {e}")))
 }
 
 /// Reads the jobs of a workload file one by one; each is read beside the one above it, and `events` says what it needs, and why.

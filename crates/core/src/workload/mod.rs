@@ -34,7 +34,7 @@ pub use recorded::{RECORDED_COLUMNS, RecordedJob, RecordedJobs};
 #[cfg(feature = "simulate")]
 pub use table::Table;
 #[cfg(feature = "simulate")]
-pub use text::{MOST_TEXT_BYTES, pack_text, read_text};
+pub use text::{MOST_JSON_BYTES, packing, read_text};
 pub use work::{LATEST_MS, MOST_BYTES, MOST_EVENTS, MOST_JOBS, Needed, Work};
 
 /// Reads `edge=NAME`: which of these cases it is, whose names and meanings stand in the same order.

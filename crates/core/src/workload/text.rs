@@ -1,18 +1,18 @@
 //! The text of a file, plain or compressed.
 
 use super::WorkloadError;
-use flate2::{
-    Compression,
-    read::{GzEncoder, MultiGzDecoder},
-};
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use std::{
     fs::File,
-    io::{ErrorKind, Read},
+    io::{Cursor, ErrorKind, Read, Write},
     path::Path,
 };
 
 /// Most bytes of text that a workload may have: what is read from it takes several times as much memory.
-pub const MOST_TEXT_BYTES: u64 = 128 << 20;
+const MOST_TEXT_BYTES: u64 = 128 << 20;
+
+/// Most bytes of text that a list of jobs may have, which is read as it comes.
+pub const MOST_JSON_BYTES: u64 = 1 << 30;
 
 /// Reads a text file, without the byte-order mark that it may begin with. One that is compressed with gzip, in however many members, is unpacked.
 ///
@@ -20,51 +20,74 @@ pub const MOST_TEXT_BYTES: u64 = 128 << 20;
 ///
 /// A file that cannot be read, is no text, or has more than 128 MiB when it is unpacked.
 pub fn read_text(path: &Path) -> Result<String, WorkloadError> {
-    let io = |source| WorkloadError::Io { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(io)?;
-    let mut head = Vec::new();
-    (&mut file).take(2).read_to_end(&mut head).map_err(io)?;
-    let is_packed = head == [0x1f, 0x8b];
-    let whole = head.as_slice().chain(file);
-    let mut bytes = Vec::new();
-    let read = match is_packed {
-        true => MultiGzDecoder::new(whole).take(MOST_TEXT_BYTES + 1).read_to_end(&mut bytes),
-        false => whole.take(MOST_TEXT_BYTES + 1).read_to_end(&mut bytes),
-    };
-    read.map_err(io)?;
-    let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    if bytes.len() as u64 > MOST_TEXT_BYTES {
-        let unpacked = if is_packed { " when it is unpacked" } else { "" };
-        return Err(format(format!(
-            "has more than {} MiB of text{unpacked}, which is the most allowed",
-            MOST_TEXT_BYTES >> 20
-        )));
+    match Text::open(path)? {
+        Text { begin, rest: None, .. } => Ok(begin),
+        Text { rest: Some(_), is_packed, .. } => Err(too_long(path, MOST_TEXT_BYTES, is_packed)),
     }
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        io(std::io::Error::new(ErrorKind::InvalidData, format!("it is no UTF-8 text: byte {at}")))
-    })?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(text) => text.to_owned(),
-        None => text,
-    })
 }
 
-/// Text packed with gzip.
+/// A text file: what it begins with, up to 128 MiB, and what follows.
+pub(super) struct Text {
+    pub(super) begin: String,
+    pub(super) rest: Option<Box<dyn Read>>,
+    pub(super) is_packed: bool,
+}
+
+impl Text {
+    pub(super) fn open(path: &Path) -> Result<Self, WorkloadError> {
+        let io = |source| WorkloadError::Io { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(io)?;
+        let mut head = Vec::new();
+        (&mut file).take(2).read_to_end(&mut head).map_err(io)?;
+        let is_packed = head == [0x1f, 0x8b];
+        let whole = Cursor::new(head).chain(file);
+        let mut unpacked: Box<dyn Read> = match is_packed {
+            true => Box::new(MultiGzDecoder::new(whole)),
+            false => Box::new(whole),
+        };
+        let mut bytes = Vec::new();
+        (&mut unpacked).take(MOST_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+        let mut rest = None;
+        if bytes.len() as u64 > MOST_TEXT_BYTES {
+            // Where the text is cut a character may be.
+            let mut at = bytes.len() - 1;
+            while at > 0 && bytes.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
+                at -= 1;
+            }
+            rest = Some(Box::new(Cursor::new(bytes.split_off(at)).chain(unpacked)) as Box<dyn Read>);
+        }
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let at = e.utf8_error().valid_up_to();
+            io(std::io::Error::new(ErrorKind::InvalidData, format!("it is no UTF-8 text: byte {at}")))
+        })?;
+        let begin = match text.strip_prefix('\u{feff}') {
+            Some(text) => text.to_owned(),
+            None => text,
+        };
+        Ok(Self { begin, rest, is_packed })
+    }
+}
+
+/// What is said of a text that has more than so many bytes.
+pub(super) fn too_long(path: &Path, most: u64, is_packed: bool) -> WorkloadError {
+    let unpacked = if is_packed { " when it is unpacked" } else { "" };
+    let problem = format!("has more than {} MiB of text{unpacked}, which is the most allowed", most >> 20);
+    WorkloadError::Format { path: path.to_owned(), problem }
+}
+
+/// Packs what is written with gzip, as it is read here; [`GzEncoder::finish`] ends it.
 #[must_use]
-pub fn pack_text(text: &[u8]) -> Vec<u8> {
-    let mut packed = GzEncoder::new(text, Compression::default());
-    let mut bytes = Vec::new();
-    // It is read from memory, which always can be.
-    let _ = packed.read_to_end(&mut bytes);
-    bytes
+pub fn packing<W: Write>(out: W) -> GzEncoder<W> {
+    GzEncoder::new(out, Compression::default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     fn packed(text: &[u8]) -> Vec<u8> {
-        pack_text(text)
+        let mut packing = packing(Vec::new());
+        packing.write_all(text).unwrap();
+        packing.finish().unwrap()
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub(super) struct Collector {
     jobs: HashMap<u32, usize>,
     /// The job that first listed a stage.
     owners: HashMap<u32, u32>,
-    stages: BTreeMap<(u32, u32), Known>,
+    /// By id and attempt.
+    stages: HashMap<(u32, u32), Box<Known>>,
     tasks: Packing,
     executors: HashMap<String, u32>,
     sql_executions: BTreeMap<i64, SqlExecution>,
@@ -38,6 +39,12 @@ struct Known {
     succeeded: Indices,
 }
 
+impl Known {
+    fn of(stage: Stage) -> Box<Self> {
+        Box::new(Self { stage, succeeded: Indices::default() })
+    }
+}
+
 /// Places of tasks in a stage, which are mostly those from 0 on.
 #[derive(Default)]
 struct Indices {
@@ -45,28 +52,26 @@ struct Indices {
     dense: Vec<u64>,
     /// Those far beyond, each of which would need words for all before it.
     far: BTreeSet<u32>,
-    len: usize,
 }
 
 impl Indices {
     /// Adds one; whether it is new.
     fn insert(&mut self, index: u32) -> bool {
-        /// Words for the first 1024 tasks.
-        const FIRST: usize = 16;
+        /// Words for 1024 tasks: no end of a task takes more memory than its line.
+        const STEP: usize = 16;
         let (word, bit) = (index as usize / 64, 1 << (index % 64));
-        self.len += 1;
-        if word >= FIRST + self.len {
-            return self.far.insert(index);
-        }
-        if self.dense.len() <= word {
+        let is_near = word < self.dense.len() + STEP;
+        if is_near && self.dense.len() <= word {
             self.dense.resize(word + 1, 0);
         }
-        let is_far = self.far.contains(&index);
-        self.dense.get_mut(word).is_some_and(|bits| {
-            let is_new = *bits & bit == 0 && !is_far;
-            *bits |= bit;
-            is_new
-        })
+        match self.dense.get_mut(word) {
+            Some(bits) => {
+                let is_new = *bits & bit == 0 && !self.far.contains(&index);
+                *bits |= bit;
+                is_new
+            }
+            None => self.far.insert(index),
+        }
     }
 }
 
@@ -86,6 +91,7 @@ impl Collector {
         let stages = self.stages.into_values().map(|known| known.stage);
         let stages = stages.map(|stage| Stage { job: self.owners.get(&stage.id).copied(), ..stage });
         self.application.stages = stages.collect();
+        self.application.stages.sort_unstable_by_key(|stage| (stage.id, stage.attempt));
         self.application.sql_executions = self.sql_executions.into_values().collect();
         self.application.tasks = self.tasks.finish();
         self.application
@@ -175,7 +181,7 @@ impl Collector {
             let key = (info.id, info.attempt);
             if !self.stages.contains_key(&key) {
                 let stage = self.stage(info);
-                self.stages.insert(key, stage);
+                self.stages.insert(key, Known::of(stage));
             }
         }
         let properties = start.properties.unwrap_or_default();
@@ -193,8 +199,8 @@ impl Collector {
     }
 
     /// A stage that was not submitted yet.
-    fn stage(&mut self, info: &StageInfo<'_>) -> Known {
-        let stage = Stage {
+    fn stage(&mut self, info: &StageInfo<'_>) -> Stage {
+        Stage {
             id: info.id,
             attempt: info.attempt,
             name: shared(&mut self.names, info.name.as_ref().map_or("", Text::get)),
@@ -206,13 +212,12 @@ impl Collector {
             submission_ms: None,
             completion_ms: None,
             failure: None,
-        };
-        Known { stage, succeeded: Indices::default() }
+        }
     }
 
     fn run_stage(&mut self, info: &StageInfo<'_>) {
         let stage = self.stage(info);
-        let known = &mut self.stages.entry((info.id, info.attempt)).or_insert(stage).stage;
+        let known = &mut self.stages.entry((info.id, info.attempt)).or_insert_with(|| Known::of(stage)).stage;
         known.was_submitted = true;
         known.num_tasks = known.num_tasks.max(info.num_tasks);
         known.submission_ms = info.submission_ms.or(known.submission_ms);
@@ -232,7 +237,22 @@ impl Collector {
             "Success" if !info.failed => TaskEnd::Succeeded,
             _ => TaskEnd::Failed,
         };
-        let known = self.known(end.stage, end.stage_attempt);
+        let names = &mut self.names;
+        let known = self.stages.entry((end.stage, end.stage_attempt)).or_insert_with(|| {
+            Known::of(Stage {
+                id: end.stage,
+                attempt: end.stage_attempt,
+                name: shared(names, ""),
+                num_tasks: 0,
+                parents: Vec::new(),
+                final_rdd: None,
+                job: None,
+                was_submitted: true,
+                submission_ms: None,
+                completion_ms: None,
+                failure: None,
+            })
+        });
         // A log that lost its other events may say nothing else of it.
         known.stage.was_submitted = true;
         let is_repeated = outcome == TaskEnd::Succeeded && !known.succeeded.insert(info.index);
@@ -259,27 +279,6 @@ impl Collector {
             is_speculative: info.speculative,
             is_shuffle_map: end.kind.as_ref().is_some_and(|kind| kind.get() == "ShuffleMapTask"),
         });
-    }
-
-    /// A stage, which is made known where there are only tasks of it.
-    fn known(&mut self, id: u32, attempt: u32) -> &mut Known {
-        let names = &mut self.names;
-        self.stages.entry((id, attempt)).or_insert_with(|| Known {
-            stage: Stage {
-                id,
-                attempt,
-                name: shared(names, ""),
-                num_tasks: 0,
-                parents: Vec::new(),
-                final_rdd: None,
-                job: None,
-                was_submitted: true,
-                submission_ms: None,
-                completion_ms: None,
-                failure: None,
-            },
-            succeeded: Indices::default(),
-        })
     }
 
     /// The place of an executor among all of them; it is made known where it is not.
