@@ -22,7 +22,7 @@ use crate::spec::{Args, SpecError};
 pub use cut::{Cut, Span, Window, Windows, duration};
 pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
-pub use json::{read_jobs, read_json};
+pub use json::{most_jobs, read_jobs, read_json};
 #[cfg(feature = "simulate")]
 pub use log::{Devices, Log, LoggedJob, Ran, recorded_starts};
 #[cfg(feature = "simulate")]

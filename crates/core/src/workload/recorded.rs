@@ -1,6 +1,6 @@
 //! Jobs of a recorded cluster, as Microsoft published those of Philly: when they were submitted, how long they ran, on how many GPUs.
 
-use super::{Table, WorkloadError};
+use super::{Table, WorkloadError, duration};
 use crate::rng::Stream;
 use std::path::Path;
 
@@ -50,6 +50,18 @@ impl RecordedJobs {
     #[must_use]
     pub fn all(&self) -> &[RecordedJob] {
         &self.all
+    }
+
+    /// What an episode of a table that is not cut by time is.
+    #[must_use]
+    pub fn note(&self) -> String {
+        let [jobs, _, span_ms] = self.extent(|_| 0.0);
+        format!(
+            "an episode has {jobs:.0} rows in a row, drawn from {} in {}, on a cluster that is not theirs: `split=time,size=N` cuts the table by \
+             time, for a cluster with N GPUs",
+            self.all.len(),
+            duration(span_ms)
+        )
     }
 
     /// Jobs of an episode, what `of` says of a job in the mean over all, and the time from the first to the last submission, ms.

@@ -9,10 +9,10 @@ use std::{
 };
 
 /// Most bytes of text that a workload may have: what is read from it takes several times as much memory.
-const MOST_TEXT_BYTES: u64 = 128 << 20;
+pub(super) const MOST_TEXT_BYTES: u64 = 128 << 20;
 
 /// Most bytes of text that a list of jobs may have, which is read as it comes.
-pub const MOST_JSON_BYTES: u64 = 1 << 30;
+pub const MOST_JSON_BYTES: u64 = 512 << 20;
 
 /// Reads a text file, without the byte-order mark that it may begin with. One that is compressed with gzip, in however many members, is unpacked.
 ///
@@ -20,13 +20,13 @@ pub const MOST_JSON_BYTES: u64 = 1 << 30;
 ///
 /// A file that cannot be read, is no text, or has more than 128 MiB when it is unpacked.
 pub fn read_text(path: &Path) -> Result<String, WorkloadError> {
-    match Text::open(path)? {
+    match Text::open(path, MOST_TEXT_BYTES)? {
         Text { begin, rest: None, .. } => Ok(begin),
         Text { rest: Some(_), is_packed, .. } => Err(too_long(path, MOST_TEXT_BYTES, is_packed)),
     }
 }
 
-/// A text file: what it begins with, up to 128 MiB, and what follows.
+/// A text file: what it begins with, and what follows.
 pub(super) struct Text {
     pub(super) begin: String,
     pub(super) rest: Option<Box<dyn Read>>,
@@ -34,7 +34,8 @@ pub(super) struct Text {
 }
 
 impl Text {
-    pub(super) fn open(path: &Path) -> Result<Self, WorkloadError> {
+    /// Reads so many bytes of it.
+    pub(super) fn open(path: &Path, most: u64) -> Result<Self, WorkloadError> {
         let io = |source| WorkloadError::Io { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(io)?;
         let mut head = Vec::new();
@@ -46,9 +47,9 @@ impl Text {
             false => Box::new(whole),
         };
         let mut bytes = Vec::new();
-        (&mut unpacked).take(MOST_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+        (&mut unpacked).take(most + 1).read_to_end(&mut bytes).map_err(io)?;
         let mut rest = None;
-        if bytes.len() as u64 > MOST_TEXT_BYTES {
+        if bytes.len() as u64 > most {
             // Where the text is cut a character may be.
             let mut at = bytes.len() - 1;
             while at > 0 && bytes.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {

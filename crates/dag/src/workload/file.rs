@@ -2,6 +2,7 @@
 
 use super::{Cluster, DurationTable, JobArrival, JobTemplate, Recorded, StageTemplate, Waves, duration::LEVELS};
 use crate::graph::{JobError, TIMES_MS};
+use sched_distill_core::workload::most_jobs;
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Write},
@@ -14,6 +15,7 @@ pub(super) struct RawWorkload {
     pub(super) num_executors: Option<u32>,
     pub(super) moving_delay_ms: Option<f64>,
     pub(super) warmup_ms: Option<f64>,
+    #[serde(deserialize_with = "most_jobs")]
     pub(super) jobs: Vec<RawJob>,
 }
 

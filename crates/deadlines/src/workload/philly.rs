@@ -78,8 +78,10 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     debug_assert_eq!(cluster.models.len(), MODELS.len());
     let most = cluster.node_cores;
     let why = format!("a job runs on one node, which has {most} cores (node-cores=N)");
-    let history = History { jobs: RecordedJobs::load(&path, wanted.as_deref(), jobs, most, &why)?, errors };
-    DeadlineWorkload::new(Arc::new(cluster), history, vec![path]).checked(spec, builtin::LESS)
+    let jobs = RecordedJobs::load(&path, wanted.as_deref(), jobs, most, &why)?;
+    let note = jobs.note();
+    let workload = DeadlineWorkload::new(Arc::new(cluster), History { jobs, errors }, vec![path]);
+    Ok(workload.checked(spec, builtin::LESS)?.with_notes([note]))
 }
 
 #[cfg(test)]

@@ -54,7 +54,9 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
         let job = &jobs.all()[stream.below(jobs.all().len())];
         (job.devices, job.duration_ms)
     });
-    PreemptionWorkload::new(Arc::new(cluster), Records { jobs, errors }, vec![path]).checked(spec, builtin::LESS)
+    let note = jobs.note();
+    let workload = PreemptionWorkload::new(Arc::new(cluster), Records { jobs, errors }, vec![path]);
+    Ok(workload.checked(spec, builtin::LESS)?.with_notes([note]))
 }
 
 #[cfg(test)]

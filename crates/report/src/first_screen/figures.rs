@@ -81,8 +81,12 @@ fn schedule(
             None if !stalls => "not measured".to_owned(),
             None => format!("good: {} {}", goal::bound(objective), goal::versus(objective)(limit)),
             Some(e) => {
-                let whiskers = goal::whiskers(objective, &e);
-                format!("{whiskers}; good: all of it {} {}", goal::bound(objective), goal::versus(objective)(limit))
+                let good = format!("{} {}", goal::bound(objective), goal::versus(objective)(limit));
+                match goal::whiskers(objective, &e) {
+                    // Both did the same in all episodes.
+                    none if none.is_empty() => format!("good: {good}"),
+                    whiskers => format!("{whiskers}; good: all of it {good}"),
+                }
             }
         },
         augmented: verdict
