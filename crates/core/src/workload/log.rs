@@ -1,6 +1,6 @@
 //! Which jobs did a cluster run, and how large was it? Logs of jobs without inner structure, as all scenarios take them.
 
-use super::WorkloadError;
+use super::{Ran, WorkloadError};
 use sched_distill_histories::jobs::{FlatJob, JobLog};
 use std::{
     fmt,
@@ -33,65 +33,6 @@ impl fmt::Display for Devices {
             Self::Cores => "cores",
         })
     }
-}
-
-/// When a job ran where it was recorded, ms since it was submitted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ran {
-    /// When it started; 0 if that is not known.
-    pub start_ms: f64,
-    /// When it ended.
-    pub end_ms: f64,
-    /// Whether it is recorded when it started.
-    pub is_start_known: bool,
-}
-
-impl Ran {
-    /// The share of it that is left so long after its submission, ms: all of it as long as it waits; `None` once it has ended.
-    ///
-    /// ```
-    /// use sched_distill_core::workload::Ran;
-    /// let ran = Ran { start_ms: 100.0, end_ms: 500.0, is_start_known: true };
-    /// assert_eq!([0.0, 100.0, 400.0, 500.0].map(|ms| ran.left(ms)), [Some(1.0), Some(1.0), Some(0.25), None]);
-    /// ```
-    #[must_use]
-    pub fn left(&self, time_ms: f64) -> Option<f64> {
-        let Self { start_ms, end_ms, .. } = *self;
-        match time_ms {
-            waiting if waiting < start_ms => Some(1.0),
-            running if running < end_ms => Some((end_ms - running) / (end_ms - start_ms)),
-            _ => None,
-        }
-    }
-
-    /// The same as seen so long after its submission, ms.
-    #[must_use]
-    pub fn after(&self, time_ms: f64) -> Self {
-        Self { start_ms: (self.start_ms - time_ms).max(0.0), end_ms: self.end_ms - time_ms, ..*self }
-    }
-}
-
-/// The schedule that is recorded of jobs of a log, for [`crate::simulation::Replay`]: of each, when it started and how long after its arrival
-/// it was completed, ms; and of how many that is not known, which start when they arrive. `jobs` says when they arrive, and when they ran;
-/// `None` if one of them is of no log.
-///
-/// ```
-/// use sched_distill_core::workload::{Ran, recorded_starts};
-/// let ran = |is_start_known| Some(Ran { start_ms: 5.0, end_ms: 9.0, is_start_known });
-/// let found = recorded_starts([(1.0, ran(true)), (2.0, ran(false))].into_iter());
-/// assert_eq!(found, Some((vec![6.0, 2.0], vec![Some(9.0), None], 1)));
-/// assert_eq!(recorded_starts([(1.0, None)].into_iter()), None);
-/// ```
-#[must_use]
-pub fn recorded_starts(jobs: impl Iterator<Item = (f64, Option<Ran>)>) -> Option<(Vec<f64>, Vec<Option<f64>>, usize)> {
-    let (mut starts_ms, mut completed_ms, mut unknown) = (Vec::new(), Vec::new(), 0);
-    for (arrival_ms, ran) in jobs {
-        let ran = ran?;
-        unknown += usize::from(!ran.is_start_known);
-        starts_ms.push(if ran.is_start_known { arrival_ms + ran.start_ms } else { arrival_ms });
-        completed_ms.push(ran.is_start_known.then_some(ran.end_ms));
-    }
-    Some((starts_ms, completed_ms, unknown))
 }
 
 /// A job of a log.

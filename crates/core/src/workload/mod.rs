@@ -5,9 +5,13 @@ mod error;
 #[cfg(feature = "simulate")]
 mod json;
 #[cfg(feature = "simulate")]
+mod list;
+#[cfg(feature = "simulate")]
 mod log;
 #[cfg(feature = "simulate")]
 mod log_spec;
+#[cfg(feature = "simulate")]
+mod ran;
 #[cfg(feature = "simulate")]
 mod reading;
 #[cfg(feature = "simulate")]
@@ -24,9 +28,13 @@ pub use error::WorkloadError;
 #[cfg(feature = "simulate")]
 pub use json::{most_jobs, read_jobs, read_json};
 #[cfg(feature = "simulate")]
-pub use log::{Devices, Log, LoggedJob, Ran, recorded_starts};
+pub use list::{cannot_be_written, write_list};
+#[cfg(feature = "simulate")]
+pub use log::{Devices, Log, LoggedJob};
 #[cfg(feature = "simulate")]
 pub use log_spec::LogSpec;
+#[cfg(feature = "simulate")]
+pub use ran::{Ran, recorded_starts};
 #[cfg(feature = "simulate")]
 pub use reading::{note_reading, reading};
 #[cfg(feature = "simulate")]
