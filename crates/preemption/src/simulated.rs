@@ -10,7 +10,9 @@ use crate::{
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Replay, Simulated, WorkloadDef},
+    simulation::{
+        Declared, DeclaredEdit, Declares, EditError, Editable, Number, Replay, Simulated, WorkloadDef, WriteJobs,
+    },
 };
 use std::sync::Arc;
 
@@ -23,6 +25,8 @@ impl Simulated for Preemption {
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
+
+    const WRITE_JOBS: Option<WriteJobs<Self>> = Some(workload::write);
 
     fn replay(jobs: &[PreemptionJob]) -> Option<Replay<Self>> {
         replay::replay(jobs)

@@ -1,14 +1,20 @@
-//! A fixed list of jobs and their cluster from a JSON file; `docs/preemption.md` describes the format.
+//! A fixed list of jobs and their cluster in a JSON file, read and written; `docs/preemption.md` describes the format.
 
-use super::{JOB_BYTES, JOB_EVENTS, PreemptionJob, PreemptionWorkload};
+use super::{JOB_EVENTS, PreemptionJob, PreemptionWorkload, WINDOW_JOBS, log};
 use crate::{Cluster, NewJob};
 use sched_distill_core::{
-    simulation::Fixed,
     spec::Spec,
-    workload::{WorkloadError, read_jobs, read_json},
+    workload::{Cut, Ran, WorkloadError, cannot_be_written, read_jobs, read_json, write_list},
 };
-use serde::Deserialize;
-use std::{path::Path, sync::Arc};
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+};
+
+/// What makes an episode less.
+const LESS: &str = "ask for a shorter `window`";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +27,11 @@ fn one() -> f64 {
     1.0
 }
 
-#[derive(Deserialize)]
+fn is_one(number: &f64) -> bool {
+    *number == 1.0
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawJob {
     model: String,
@@ -30,23 +40,29 @@ struct RawJob {
     samples: f64,
     batch: u32,
     epochs: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     declared_epochs: Option<f64>,
     epoch_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     counter_ms: Option<f64>,
-    #[serde(default = "one")]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     bias: f64,
     data_gb: f64,
     checkpoint_gb: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ran: Option<[Option<f64>; 2]>,
 }
 
 /// Opens `json:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     let path = spec.require_file("a workload as described in docs/preemption.md")?;
-    spec.args().finish()?;
-    load(path)
+    let mut args = spec.args();
+    let cut = Cut::from_args(&mut args)?;
+    args.finish()?;
+    load(path, &cut)?.checked(spec, LESS)
 }
 
-fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
+fn load(path: &Path, cut: &Cut) -> Result<PreemptionWorkload, WorkloadError> {
     let raw: RawWorkload = read_json(path, "docs/preemption.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
     let cluster = raw.cluster;
@@ -54,16 +70,21 @@ fn load(path: &Path) -> Result<PreemptionWorkload, WorkloadError> {
     if raw.jobs.is_empty() {
         return Err(format("`jobs` has 0 jobs; at least one is needed".to_owned()));
     }
-    let arrival_ms = |above: Option<&PreemptionJob>| above.map_or(0.0, |job| job.arrival_ms);
     let read = |raw: &RawJob, above: Option<&PreemptionJob>| read(raw, &cluster, arrival_ms(above));
     let jobs = read_jobs(path, &raw.jobs, read, |job, above| {
         let alone_ms = cluster.alone_ms(job);
         let events = JOB_EVENTS + cluster.events_in(alone_ms, job.arrival_ms - arrival_ms(above) + alone_ms);
-        (events, format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone"))
+        // Of a list that is cut no episode has all jobs: its windows are counted.
+        let counted = if cut.is_whole() { events } else { 0.0 };
+        (counted, format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone"))
     })?;
-    let (events, last_ms) = (cluster.events(&jobs), jobs.last().map_or(0.0, |job| job.arrival_ms));
-    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
-    Ok(PreemptionWorkload::new(Arc::new(cluster), source, vec![path.to_owned()]))
+    let history = log::history(jobs, &cluster, cut, WINDOW_JOBS).map_err(format)?;
+    Ok(history.on(Arc::new(cluster), vec![path.to_owned()]))
+}
+
+/// When the job above one arrives; 0 above the first.
+fn arrival_ms(above: Option<&PreemptionJob>) -> f64 {
+    above.map_or(0.0, |job| job.arrival_ms)
 }
 
 fn read(raw: &RawJob, cluster: &Cluster, earliest_ms: f64) -> Result<PreemptionJob, String> {
@@ -77,7 +98,7 @@ fn read(raw: &RawJob, cluster: &Cluster, earliest_ms: f64) -> Result<PreemptionJ
             return Err(format!("{name} must be a positive number up to 1e12, got {value}"));
         }
     }
-    let job = PreemptionJob {
+    let mut job = PreemptionJob {
         // There are at most 1000 models.
         model: model as u16,
         arrival_ms: raw.arrival_ms,
@@ -103,7 +124,47 @@ fn read(raw: &RawJob, cluster: &Cluster, earliest_ms: f64) -> Result<PreemptionJ
     if raw.arrival_ms < earliest_ms {
         return Err(format!("arrival_ms {} is before the job above it, {earliest_ms}", raw.arrival_ms));
     }
+    // The arrival is known to be a time by now.
+    job.recorded = raw.ran.map(|ran| Ran::read(ran, raw.arrival_ms)).transpose()?;
     Ok(job)
+}
+
+impl RawJob {
+    fn of(job: &PreemptionJob, cluster: &Cluster) -> Self {
+        Self {
+            model: cluster.models[job.model as usize].name.to_string(),
+            arrival_ms: job.arrival_ms,
+            gpus: job.gpus,
+            samples: job.samples,
+            batch: job.batch,
+            epochs: job.epochs,
+            declared_epochs: (job.declared_epochs != job.epochs).then_some(job.declared_epochs),
+            epoch_ms: job.epoch_ms,
+            counter_ms: job.counter_ms,
+            bias: job.bias,
+            data_gb: job.data_gb,
+            checkpoint_gb: job.checkpoint_gb,
+            ran: job.recorded.map(|ran| ran.written(job.arrival_ms)),
+        }
+    }
+}
+
+/// Writes a workload file, job by job.
+///
+/// # Errors
+///
+/// What cannot be written, and numbers that are not allowed in such a file.
+pub fn write(cluster: &Arc<Cluster>, jobs: &[PreemptionJob], out: &mut dyn Write) -> io::Result<()> {
+    cluster.check().map_err(|problem| cannot_be_written(format!("cluster: {problem}")))?;
+    out.write_all(b"{\"cluster\": ")?;
+    serde_json::to_writer(&mut *out, &**cluster)?;
+    out.write_all(b",\n \"jobs\": ")?;
+    write_list(jobs, out, |job, above| {
+        let raw = RawJob::of(job, cluster);
+        read(&raw, cluster, arrival_ms(above))?;
+        Ok(raw)
+    })?;
+    out.write_all(b"}\n")
 }
 
 #[cfg(test)]
@@ -121,7 +182,7 @@ mod tests {
             "models": [{{"name": "m", "container_ms": 9000, "warm_ms": 3000}}]}}, "jobs": [{jobs}]}}"#
         );
         std::fs::write(&path, text).unwrap();
-        load(&path).map_err(|e| e.to_string())
+        load(&path, &Cut::WHOLE).map_err(|e| e.to_string())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Jobs of the log of a cluster, cut by time. What a log lacks is drawn for each row, by rules that `docs/preemption.md` states.
 
 use super::{
-    JOB_BYTES, JOB_EVENTS, PreemptionJob, PreemptionWorkload,
+    JOB_BYTES, JOB_EVENTS, PreemptionJob, PreemptionWorkload, WINDOW_JOBS,
     builtin::{self, Errors},
     philly,
 };
@@ -13,7 +13,7 @@ use sched_distill_core::{
     rng::{Stream, hash},
     simulation::{Costs, Dated, History},
     spec::Spec,
-    workload::{Log, LogSpec, LoggedJob, WorkloadError},
+    workload::{Cut, Log, LogSpec, LoggedJob, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
         return philly::open(spec);
     }
     let (mut cluster, errors) = builtin::cluster(&mut args, 8)?;
-    let jobs = args.count("jobs", 150, 1..=1_000_000)?;
+    let jobs = args.count("jobs", WINDOW_JOBS, 1..=1_000_000)?;
     let size = args.optional_count("size", 1..=MOST_GPUS)?;
     if let Some(size) = size.filter(|_| spec.params.contains_key("nodes")) {
         return Err(args.conflict("size", &size.to_string(), "left out with nodes=N").into());
@@ -68,13 +68,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     log.fit(most, &format!("the cluster has {most} (size=N, nodes=N, node-gpus=N)"))?;
     let of = |logged: &LoggedJob| job(logged, &cluster, errors);
     let all: Vec<PreemptionJob> = log.jobs().iter().map(of).collect();
-    let gap_ms = all.last().map_or(0.0, |job| job.arrival_ms) / all.len() as f64;
-    let events = |job: &PreemptionJob| {
-        let alone_ms = cluster.alone_ms(job);
-        JOB_EVENTS + cluster.events_in(alone_ms, alone_ms + gap_ms)
-    };
-    let costs = Costs { events: &events, bytes: JOB_BYTES };
-    let history = History::new(all, asked.cut(), jobs, &costs).map_err(|problem| log.refused(problem))?;
+    let history = history(all, &cluster, asked.cut(), jobs).map_err(|problem| log.refused(problem))?;
     let known = history.known();
     let earlier = builtin::earlier(&cluster, |stream| {
         let job = known[stream.below(known.len())];
@@ -83,6 +77,21 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     cluster.earlier = earlier;
     let workload: PreemptionWorkload = history.on(Arc::new(cluster), vec![asked.path().to_owned()]);
     Ok(workload.checked(spec, LESS)?.with_notes(log.into_notes()))
+}
+
+/// Jobs in order of arrival, cut by time or whole. Where the cut names no length, a window has about `window_jobs`.
+pub(super) fn history(
+    all: Vec<PreemptionJob>,
+    cluster: &Cluster,
+    cut: &Cut,
+    window_jobs: u32,
+) -> Result<History<PreemptionJob>, String> {
+    let gap_ms = all.last().map_or(0.0, |job| job.arrival_ms) / all.len() as f64;
+    let events = |job: &PreemptionJob| {
+        let alone_ms = cluster.alone_ms(job);
+        JOB_EVENTS + cluster.events_in(alone_ms, alone_ms + gap_ms)
+    };
+    History::new(all, cut, window_jobs, &Costs { events: &events, bytes: JOB_BYTES })
 }
 
 /// A job of a log; what it lacks belongs to its row.

@@ -21,6 +21,7 @@ mod philly;
 pub(crate) use battery::BATTERY;
 pub use builtin::{Errors, Generator};
 pub use edge::{EDGE_CASES, EdgeCase};
+pub use json::write;
 pub use models::{MODELS, ModelFacts};
 pub use philly::Records;
 
@@ -47,7 +48,7 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Preemption>] = workloads_with_logs! {
     philly: "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 8 nodes), with models, epochs and data by a stated rule",
     chronus: ["", "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)"],
     last: WorkloadDef::new(
-        "json:FILE",
+        "json:FILE[,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
         "a fixed list of jobs and their cluster from a JSON file (docs/preemption.md)",
         json::open,
     ),
@@ -98,6 +99,9 @@ impl PreemptionJob {
         }
     }
 }
+
+/// Jobs of a window where the spec of a history names no length.
+const WINDOW_JOBS: u32 = 150;
 
 /// Memory per job, bytes, as measured.
 const JOB_BYTES: f64 = 1100.0;

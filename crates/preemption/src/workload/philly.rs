@@ -2,7 +2,7 @@
 //! that `docs/preemption.md` states.
 
 use super::{
-    PreemptionJob, PreemptionWorkload,
+    PreemptionJob, PreemptionWorkload, WINDOW_JOBS,
     builtin::{self, Errors},
 };
 use crate::{Cluster, Preemption};
@@ -44,7 +44,7 @@ pub(super) fn open(spec: &Spec) -> Result<PreemptionWorkload, WorkloadError> {
     let path = spec.require_file(RECORDED_COLUMNS)?.to_owned();
     let mut args = spec.args();
     let (mut cluster, errors) = builtin::cluster(&mut args, 8)?;
-    let jobs = args.count("jobs", 150, 1..=1_000_000)?;
+    let jobs = args.count("jobs", WINDOW_JOBS, 1..=1_000_000)?;
     let wanted = args.text("vc");
     args.finish()?;
     let most = cluster.gpus();
