@@ -12,6 +12,7 @@ use sched_distill_core::{
     scenario::Said,
     simulation::{
         Declared, DeclaredEdit, Declares, Edit as _, EditError, Editable, Number, Replay, Simulated, WorkloadDef,
+        WriteJobs,
     },
 };
 use std::sync::Arc;
@@ -25,6 +26,8 @@ impl Simulated for Deadlines {
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
+
+    const WRITE_JOBS: Option<WriteJobs<Self>> = Some(workload::write);
 
     fn replay(jobs: &[DeadlineJob]) -> Option<Replay<Self>> {
         replay::replay(jobs)

@@ -1,18 +1,24 @@
-//! A fixed list of jobs and their cluster from a JSON file; `docs/deadlines.md` describes the format.
+//! A fixed list of jobs and their cluster in a JSON file, read and written; `docs/deadlines.md` describes the format.
 
-use super::{DeadlineJob, DeadlineWorkload, JOB_BYTES};
+use super::{DeadlineJob, DeadlineWorkload, WINDOW_JOBS, log};
 use crate::{
     Cluster, Law, Model,
     cluster::MOST_CORES,
     prediction::{Estimate, Measurement},
 };
 use sched_distill_core::{
-    simulation::Fixed,
     spec::Spec,
-    workload::{WorkloadError, read_jobs, read_json},
+    workload::{Cut, Ran, WorkloadError, cannot_be_written, read_jobs, read_json, write_list},
 };
-use serde::Deserialize;
-use std::{path::Path, sync::Arc};
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+};
+
+/// What makes an episode less.
+const LESS: &str = "ask for a shorter `window`";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +45,10 @@ fn one() -> f64 {
     1.0
 }
 
+fn is_one(number: &f64) -> bool {
+    *number == 1.0
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawModel {
@@ -51,31 +61,37 @@ struct RawModel {
     cores_used: Vec<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawJob {
     model: String,
     arrival_ms: f64,
     deadline_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     declared_deadline_ms: Option<f64>,
     iterations: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     declared_iterations: Option<f64>,
     requested: u32,
     threads: u32,
     largest: u32,
     law: Law,
-    #[serde(default = "one")]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     bias: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ran: Option<[Option<f64>; 2]>,
 }
 
 /// Opens `json:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let path = spec.require_file("a workload as described in docs/deadlines.md")?;
-    spec.args().finish()?;
-    load(path)
+    let mut args = spec.args();
+    let cut = Cut::from_args(&mut args)?;
+    args.finish()?;
+    load(path, &cut)?.checked(spec, LESS)
 }
 
-fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
+fn load(path: &Path, cut: &Cut) -> Result<DeadlineWorkload, WorkloadError> {
     let raw: RawWorkload = read_json(path, "docs/deadlines.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
     for model in &raw.models {
@@ -99,14 +115,19 @@ fn load(path: &Path) -> Result<DeadlineWorkload, WorkloadError> {
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
-    let read =
-        |raw: &RawJob, above: Option<&DeadlineJob>| read_job(raw, &cluster, above.map_or(0.0, |job| job.arrival_ms));
+    let read = |raw: &RawJob, above: Option<&DeadlineJob>| read_job(raw, &cluster, arrival_ms(above));
     let jobs = read_jobs(path, &raw.jobs, read, |job, _| {
-        (cluster.events_of(job), "checks and measurements in its time on one core or on its most".to_owned())
+        // Of a list that is cut no episode has all jobs: its windows are counted.
+        let counted = if cut.is_whole() { cluster.events_of(job) } else { 0.0 };
+        (counted, "checks and measurements in its time on one core or on its most".to_owned())
     })?;
-    let (events, last_ms) = (cluster.events(&jobs), jobs.last().map_or(0.0, |job| job.arrival_ms));
-    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
-    Ok(DeadlineWorkload::new(Arc::new(cluster), source, vec![path.to_owned()]))
+    let history = log::history(jobs, &cluster, cut, WINDOW_JOBS).map_err(format)?;
+    Ok(history.on(Arc::new(cluster), vec![path.to_owned()]))
+}
+
+/// When the job above one arrives; 0 above the first.
+fn arrival_ms(above: Option<&DeadlineJob>) -> f64 {
+    above.map_or(0.0, |job| job.arrival_ms)
 }
 
 fn check_earlier(model: &RawModel) -> Result<(), String> {
@@ -135,7 +156,7 @@ fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJo
     if !(1e-3..=1e3).contains(&raw.bias) {
         return Err(format!("bias must be in 1e-3..=1e3, got {}", raw.bias));
     }
-    let job = DeadlineJob {
+    let mut job = DeadlineJob {
         model: model as u16,
         arrival_ms: raw.arrival_ms,
         deadline_ms: raw.deadline_ms,
@@ -153,7 +174,50 @@ fn read_job(raw: &RawJob, cluster: &Cluster, earliest: f64) -> Result<DeadlineJo
     for said in [job.declared(), real] {
         said.check(cluster.node_cores).map_err(|e| format!("{} {}", e.field, e.problem))?;
     }
+    // The arrival is known to be a time by now.
+    job.recorded = raw.ran.map(|ran| Ran::read(ran, raw.arrival_ms)).transpose()?;
     Ok(job)
+}
+
+impl RawJob {
+    fn of(job: &DeadlineJob, cluster: &Cluster) -> Self {
+        let other = |declared: f64, real: f64| (declared != real).then_some(declared);
+        Self {
+            model: cluster.models[job.model as usize].name.to_string(),
+            arrival_ms: job.arrival_ms,
+            deadline_ms: job.deadline_ms,
+            declared_deadline_ms: other(job.declared_deadline_ms, job.deadline_ms),
+            iterations: job.iterations,
+            declared_iterations: other(job.declared_iterations, job.iterations),
+            requested: job.requested,
+            threads: job.threads,
+            largest: job.largest,
+            law: job.law,
+            bias: job.bias,
+            ran: job.recorded.map(|ran| ran.written(job.arrival_ms)),
+        }
+    }
+}
+
+/// Writes a workload file, job by job.
+///
+/// # Errors
+///
+/// What cannot be written, and numbers that are not allowed in such a file.
+pub fn write(cluster: &Arc<Cluster>, jobs: &[DeadlineJob], out: &mut dyn Write) -> io::Result<()> {
+    cluster.check().map_err(cannot_be_written)?;
+    let Cluster { nodes, node_cores, check_ms, restart_ms, window, noise, may_refuse, models } = &**cluster;
+    write!(out, "{{\"nodes\": {nodes}, \"node_cores\": {node_cores}, \"check_ms\": {check_ms}, ")?;
+    write!(out, "\"restart_ms\": {restart_ms}, \"window\": {window}, \"noise\": {noise}, ")?;
+    write!(out, "\"may_refuse\": {may_refuse},\n \"models\": ")?;
+    serde_json::to_writer(&mut *out, models)?;
+    out.write_all(b",\n \"jobs\": ")?;
+    write_list(jobs, out, |job, above| {
+        let raw = RawJob::of(job, cluster);
+        read_job(&raw, cluster, arrival_ms(above))?;
+        Ok(raw)
+    })?;
+    out.write_all(b"}\n")
 }
 
 #[cfg(test)]
@@ -170,7 +234,7 @@ mod tests {
             r#"{{"nodes": 1, "node_cores": 8, "check_ms": 6e4, "restart_ms": 1e4, "models": [{{"name": "m", "earlier_jobs": [[[1, 950], [4, 240]]]}}], "jobs": [{jobs}]}}"#
         );
         std::fs::write(&path, text).unwrap();
-        load(&path).map_err(|e| e.to_string())
+        load(&path, &Cut::WHOLE).map_err(|e| e.to_string())
     }
 
     #[test]

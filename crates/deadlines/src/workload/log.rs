@@ -1,7 +1,7 @@
 //! Jobs of the log of a cluster, cut by time. What a log lacks is drawn for each row, by rules that `docs/deadlines.md` states.
 
 use super::{
-    DeadlineJob, DeadlineWorkload, JOB_BYTES,
+    DeadlineJob, DeadlineWorkload, JOB_BYTES, WINDOW_JOBS,
     builtin::{self, Errors},
     chronus::Measured,
     models, philly,
@@ -11,7 +11,7 @@ use sched_distill_core::{
     rng::Stream,
     simulation::{Costs, Dated, History},
     spec::Spec,
-    workload::{Log, LogSpec, LoggedJob, WorkloadError},
+    workload::{Cut, Log, LogSpec, LoggedJob, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -28,6 +28,10 @@ impl Dated for DeadlineJob {
 
     /// Its deadline comes as long after its arrival as before.
     fn arriving(self, arrival_ms: f64) -> Self {
+        // What does not move is not rounded.
+        if arrival_ms == self.arrival_ms {
+            return self;
+        }
         let later = |time_ms: f64| arrival_ms + (time_ms - self.arrival_ms);
         Self {
             arrival_ms,
@@ -66,7 +70,7 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
         return philly::open(spec);
     }
     let (mut cluster, errors) = builtin::cluster(&mut args, 4, [600.0, 30.0])?;
-    let jobs = args.count("jobs", 60, 1..=1_000_000)?;
+    let jobs = args.count("jobs", WINDOW_JOBS, 1..=1_000_000)?;
     let size = args.optional_count("size", 1..=MOST_NODES * MOST_CORES)?;
     if let Some(size) = size.filter(|_| spec.params.contains_key("nodes")) {
         return Err(args.conflict("size", &size.to_string(), "left out with nodes=N").into());
@@ -86,8 +90,7 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
         None => Ok(log.jobs().iter().map(|logged| job(logged, errors)).collect()),
     };
     let refused = |problem: String| log.refused(problem);
-    let costs = Costs { events: &|job: &DeadlineJob| cluster.events_of(job), bytes: JOB_BYTES };
-    let history = History::new(all.map_err(refused)?, asked.cut(), jobs, &costs).map_err(refused)?;
+    let history = history(all.map_err(refused)?, &cluster, asked.cut(), jobs).map_err(refused)?;
     let mut files = vec![asked.path().to_owned()];
     if let (Some(measured), Some(node_gpus)) = (measured, node_gpus) {
         log.note(format!(
@@ -100,6 +103,17 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     }
     let workload: DeadlineWorkload = history.on(Arc::new(cluster), files);
     Ok(workload.checked(spec, LESS)?.with_notes(log.into_notes()))
+}
+
+/// Jobs in order of arrival, cut by time or whole. Where the cut names no length, a window has about `window_jobs`.
+pub(super) fn history(
+    all: Vec<DeadlineJob>,
+    cluster: &Cluster,
+    cut: &Cut,
+    window_jobs: u32,
+) -> Result<History<DeadlineJob>, String> {
+    let costs = Costs { events: &|job: &DeadlineJob| cluster.events_of(job), bytes: JOB_BYTES };
+    History::new(all, cut, window_jobs, &costs)
 }
 
 /// A job of a log whose models are not known, with its own deadline if it has one; what it lacks belongs to its row.

@@ -24,6 +24,7 @@ pub use arrivals::{Arrivals, Intensity};
 pub(crate) use battery::BATTERY;
 pub use builtin::Generator;
 pub use edge::{EDGE_CASES, EdgeCase};
+pub use json::write;
 pub use models::{MODELS, ModelFacts};
 pub use philly::History;
 
@@ -50,7 +51,7 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Deadlines>] = workloads_with_logs! {
     philly: "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc (without `split`: consecutive rows, 4 nodes of 32), with deadlines by the rule of the generator",
     chronus: ["[,node-gpus=4]", "jobs of Chronus with their deadlines, its `trace_job_*_SLO.csv` beside its `model_info.json`, cut by time (docs/histories.md)"],
     last: WorkloadDef::new(
-        "json:FILE",
+        "json:FILE[,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
         "a fixed list of jobs and their cluster from a JSON file (docs/deadlines.md)",
         json::open,
     ),
@@ -84,6 +85,9 @@ pub struct DeadlineJob {
     /// When it ran where it was recorded, if it was.
     pub recorded: Option<Ran>,
 }
+
+/// Jobs of a window where the spec of a history names no length.
+const WINDOW_JOBS: u32 = 60;
 
 /// Memory per job, bytes, as measured.
 const JOB_BYTES: f64 = 1000.0;

@@ -2,7 +2,7 @@
 //! rules that `docs/deadlines.md` states.
 
 use super::{
-    DeadlineJob, DeadlineWorkload, MODELS,
+    DeadlineJob, DeadlineWorkload, MODELS, WINDOW_JOBS,
     builtin::{self, Drawn, Errors},
     models,
 };
@@ -72,7 +72,7 @@ pub(super) fn open(spec: &Spec) -> Result<DeadlineWorkload, WorkloadError> {
     let (mut cluster, errors) = builtin::cluster(&mut args, 4, [600.0, 30.0])?;
     // Recorded jobs use as many cores as they request, whatever their model is taken to be.
     cluster.models.iter_mut().for_each(|model| model.cores_used.clear());
-    let jobs = args.count("jobs", 60, 1..=1_000_000)?;
+    let jobs = args.count("jobs", WINDOW_JOBS, 1..=1_000_000)?;
     let wanted = args.text("vc");
     args.finish()?;
     debug_assert_eq!(cluster.models.len(), MODELS.len());
