@@ -9,7 +9,7 @@ use crate::{
 };
 use sched_distill_core::{
     scenario::Said,
-    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef},
+    simulation::{Declared, DeclaredEdit, Declares, EditError, Editable, Number, Simulated, WorkloadDef, WriteJobs},
 };
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ impl Simulated for Training {
     const WORKLOADS: &'static [WorkloadDef<Self>] = workload::WORKLOADS;
     const EDGE_CASES: &'static [(&'static str, &'static str)] = workload::EDGE_CASES;
     const BATTERY: &'static [(&'static str, &'static str)] = workload::BATTERY;
+
+    const WRITE_JOBS: Option<WriteJobs<Self>> = Some(workload::write);
 
     fn start(workload: &TrainingWorkload, jobs: Vec<TrainingJob>, seed: u64) -> Simulator {
         Simulator::new(workload.cluster().clone(), jobs, seed)

@@ -44,7 +44,7 @@ impl Source<Training> for Generator {
         let kinds = 0..self.types as u8;
         let slots = kinds.map(|kind| {
             let epochs = (cluster.types[kind as usize].epoch_share * self.epochs).floor().max(1.0);
-            cluster.slots(&TrainingJob { kind, arrival_slot: 0, epochs, real_epochs: epochs })
+            cluster.slots(&TrainingJob { kind, arrival_slot: 0, epochs, real_epochs: epochs, recorded: None })
         });
         let jobs = f64::from(self.jobs);
         let last = match &self.arrivals {
@@ -72,7 +72,7 @@ impl Source<Training> for Generator {
             }
             let real_epochs = epochs * (1.0 + errors.uniform_in(-epoch_error, epoch_error));
             let arrival_slot = self.edge.map_or(slot, |edge| edge.arrival_slot(slot));
-            TrainingJob { kind: kind as u8, arrival_slot, epochs, real_epochs }
+            TrainingJob { kind: kind as u8, arrival_slot, epochs, real_epochs, recorded: None }
         };
         self.arrivals.slots(self.rate, self.jobs, seed).into_iter().map(job).collect()
     }

@@ -1,17 +1,24 @@
-//! A fixed list of training jobs and their cluster from a JSON file; `docs/training-workload-format.md` describes the format.
+//! A fixed list of training jobs and their cluster in a JSON file, read and written; `docs/training-workload-format.md` describes the format.
 
-use super::{JOB_BYTES, TrainingJob, TrainingWorkload};
+use super::{
+    JOB_BYTES, TrainingJob, TrainingWorkload, WINDOW_JOBS,
+    timed::{InSlots, Timed},
+};
 use crate::cluster::{JobType, Speed, SpeedGrid, TrainingCluster, check_sizes, job_types, own_types};
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{WorkloadError, read_jobs, read_json},
+    workload::{Cut, Ran, WorkloadError, cannot_be_written, read_jobs, read_json, write_list},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// What makes an episode less.
+const LESS: &str = "ask for a shorter `window`";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +34,7 @@ struct RawWorkload {
     #[serde(default = "RawWorkload::most_tasks")]
     max_servers: u32,
     #[serde(default = "RawWorkload::speed")]
-    speed: String,
+    speed: RawSpeed,
     #[serde(default)]
     speed_error: f64,
     types: Option<Vec<JobType>>,
@@ -52,29 +59,51 @@ impl RawWorkload {
         16
     }
 
-    fn speed() -> String {
-        "formula".to_owned()
+    fn speed() -> RawSpeed {
+        RawSpeed::Named("formula".to_owned())
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "speed must be formula, analytic, a grid file `*.json`, or {table} with epochs per slot")]
+enum RawSpeed {
+    Named(String),
+    Given(RawTable),
+}
+
+/// Epochs per slot by type, parameter servers and workers, each from 1.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTable {
+    table: Vec<Vec<Vec<f64>>>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawJob {
     #[serde(rename = "type")]
     job_type: String,
-    arrival_slot: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arrival_slot: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arrival_ms: Option<f64>,
     epochs: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     real_epochs: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ran: Option<[Option<f64>; 2]>,
 }
 
 /// Opens `json:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
     let path = spec.require_file("a workload as described in docs/training-workload-format.md")?;
-    spec.args().finish()?;
-    load(path)
+    let mut args = spec.args();
+    let cut = Cut::from_args(&mut args)?;
+    args.finish()?;
+    load(path, &cut)?.checked(spec, LESS)
 }
 
-fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
+fn load(path: &Path, cut: &Cut) -> Result<TrainingWorkload, WorkloadError> {
     let raw: RawWorkload = read_json(path, "docs/training-workload-format.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
     check_sizes(raw.nodes, raw.node_slots, [raw.max_workers, raw.max_servers], raw.slot_s).map_err(format)?;
@@ -87,11 +116,11 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     };
     let mut files = vec![path.to_owned()];
     let limits = [raw.max_workers, raw.max_servers];
-    let speed = speed(&raw.speed, path, &mut files)?;
-    let speed = match &speed {
+    let speed = match &speed(raw.speed, path, &mut files)? {
         Law::Formula => Speed::formula(&types, raw.slot_s, limits, 0.0),
         Law::Analytic => Speed::analytic(&types, raw.slot_s, limits, raw.nodes),
         Law::Grid(grid) => Speed::grid(grid, &types, raw.slot_s, limits, 0.0),
+        Law::Table(rows) => Speed::table(rows, &types, limits),
     };
     let cluster = TrainingCluster {
         types,
@@ -107,26 +136,45 @@ fn load(path: &Path) -> Result<TrainingWorkload, WorkloadError> {
     if raw.jobs.is_empty() {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
-    let earliest = |above: Option<&TrainingJob>| above.map_or(0, |job| job.arrival_slot);
-    let read = |raw: &RawJob, above: Option<&TrainingJob>| read_job(raw, &cluster, earliest(above));
-    let jobs = read_jobs(path, &raw.jobs, read, |job, above| {
-        let waited = f64::from(job.arrival_slot - earliest(above));
-        (waited + cluster.slots(job), "slots until it arrives, and alone at its best".to_owned())
+    let read = |raw: &RawJob, above: Option<&Timed>| read_job(raw, &cluster, above);
+    let jobs = read_jobs(path, &raw.jobs, read, |found, above| {
+        let waited = f64::from(found.job.arrival_slot.saturating_sub(slot(above)));
+        // Of a list that is cut no episode has all jobs: its windows are counted.
+        let counted = if cut.is_whole() { waited + cluster.slots(&found.job) } else { 0.0 };
+        (counted, "slots until it arrives, and alone at its best".to_owned())
     })?;
-    let (events, last_ms) = (cluster.events(&jobs), f64::from(earliest(jobs.last())) * cluster.slot_ms());
-    let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
-    Ok(TrainingWorkload::new(Arc::new(cluster), source, files))
+    if *cut == Cut::WHOLE {
+        // Slots are as they are written, whatever their times are rounded to.
+        let jobs: Vec<TrainingJob> = jobs.into_iter().map(|found| found.in_slot(found.job.arrival_slot)).collect();
+        let last_ms = jobs.last().map_or(0.0, |job| f64::from(job.arrival_slot) * cluster.slot_ms());
+        let events = cluster.events(&jobs);
+        let source = Fixed::new(jobs, events, JOB_BYTES, last_ms);
+        return Ok(TrainingWorkload::new(Arc::new(cluster), source, files));
+    }
+    let jobs = InSlots::new(jobs, &cluster, cut, WINDOW_JOBS).map_err(format)?;
+    let said = jobs.cut();
+    Ok(TrainingWorkload::new(Arc::new(cluster), jobs, files).with_notes(said))
+}
+
+/// The slot of the job above one; 0 above the first.
+fn slot(above: Option<&Timed>) -> u32 {
+    above.map_or(0, |found| found.job.arrival_slot)
 }
 
 enum Law {
     Formula,
     Analytic,
     Grid(SpeedGrid),
+    Table(Vec<Vec<Vec<f64>>>),
 }
 
-/// The named law; a grid file is found from where the workload file is.
-fn speed(name: &str, workload: &Path, files: &mut Vec<PathBuf>) -> Result<Law, WorkloadError> {
-    Ok(match name {
+/// The law that is named or given; a grid file is found from where the workload file is.
+fn speed(raw: RawSpeed, workload: &Path, files: &mut Vec<PathBuf>) -> Result<Law, WorkloadError> {
+    let name = match raw {
+        RawSpeed::Named(name) => name,
+        RawSpeed::Given(RawTable { table }) => return Ok(Law::Table(table)),
+    };
+    Ok(match &*name {
         "formula" => Law::Formula,
         "analytic" => Law::Analytic,
         file if file.ends_with(".json") => {
@@ -145,7 +193,10 @@ fn speed(name: &str, workload: &Path, files: &mut Vec<PathBuf>) -> Result<Law, W
 /// Most slots that a job alone at its best may take; a longer one would be simulated for ever.
 const MOST_JOB_SLOTS: f64 = 1e5;
 
-fn read_job(raw: &RawJob, cluster: &TrainingCluster, earliest: u32) -> Result<TrainingJob, String> {
+/// The last slot in which a job may arrive.
+const LAST_SLOT: u32 = 1_000_000;
+
+fn read_job(raw: &RawJob, cluster: &TrainingCluster, above: Option<&Timed>) -> Result<Timed, String> {
     let types = &cluster.types;
     let kind = types.iter().position(|t| t.name == raw.job_type).ok_or_else(|| {
         let known: Vec<&str> = types.iter().map(|t| &*t.name).collect();
@@ -165,17 +216,89 @@ fn read_job(raw: &RawJob, cluster: &TrainingCluster, earliest: u32) -> Result<Tr
             cluster.slot_s
         ));
     }
-    if raw.arrival_slot < earliest {
+    let slot_ms = cluster.slot_ms();
+    let (arrival_slot, arrival_ms) = match (raw.arrival_slot, raw.arrival_ms) {
+        (Some(arrival_slot), None) => (arrival_slot, f64::from(arrival_slot) * slot_ms),
+        (None, Some(arrival_ms)) => (((arrival_ms / slot_ms) as u32).max(slot(above)), arrival_ms),
+        (None, None) => return Err("has neither `arrival_slot` nor `arrival_ms`; one says when it arrives".to_owned()),
+        (Some(_), Some(_)) => {
+            return Err("has both `arrival_slot` and `arrival_ms`; one of them says when it arrives".to_owned());
+        }
+    };
+    if let Some(above) = above.filter(|above| arrival_ms < above.arrival_ms) {
+        let at =
+            |slot: u32, ms: f64| if raw.arrival_ms.is_some() { format!("{ms} ms") } else { format!("slot {slot}") };
         return Err(format!(
-            "arrives at slot {}, before the job above it, which arrives at {earliest}; jobs must be in order of arrival",
-            raw.arrival_slot
+            "arrives at {}, before the job above it, which arrives at {}; jobs must be in order of arrival",
+            at(arrival_slot, arrival_ms),
+            at(above.job.arrival_slot, above.arrival_ms)
         ));
     }
-    if raw.arrival_slot > 1_000_000 {
-        return Err(format!("arrival_slot must be in 0..=1000000, got {}", raw.arrival_slot));
+    let last_ms = f64::from(LAST_SLOT) * slot_ms;
+    if !(0.0..=last_ms).contains(&arrival_ms) {
+        return Err(match raw.arrival_slot {
+            Some(arrival_slot) => format!("arrival_slot must be in 0..={LAST_SLOT}, got {arrival_slot}"),
+            None => format!("arrival_ms must be a number in 0..={last_ms}, up to slot {LAST_SLOT}, got {arrival_ms}"),
+        });
     }
+    let ran = raw.ran.map(|ran| Ran::read(ran, arrival_ms)).transpose()?;
     // There are at most 255 types.
-    Ok(TrainingJob { kind: kind as u8, arrival_slot: raw.arrival_slot, epochs: raw.epochs, real_epochs })
+    let job = TrainingJob { kind: kind as u8, arrival_slot, epochs: raw.epochs, real_epochs, recorded: None };
+    Ok(Timed { job, arrival_ms, ran })
+}
+
+impl RawJob {
+    fn of(job: &TrainingJob, cluster: &TrainingCluster) -> Self {
+        let recorded = job.recorded;
+        Self {
+            job_type: cluster.types[job.kind as usize].name.to_string(),
+            arrival_slot: recorded.is_none().then_some(job.arrival_slot),
+            arrival_ms: recorded.map(|recorded| recorded.arrival_ms),
+            epochs: job.epochs,
+            real_epochs: (job.real_epochs != job.epochs).then_some(job.real_epochs),
+            ran: recorded.map(|recorded| recorded.ran.written(recorded.arrival_ms)),
+        }
+    }
+}
+
+impl RawSpeed {
+    /// The speeds of a cluster by name if that says it all, else one by one.
+    fn of(cluster: &TrainingCluster) -> Result<Self, String> {
+        let named = |name: &str| Ok(Self::Named(name.to_owned()));
+        let Some(table) = cluster.speed.rows() else { return named("analytic") };
+        let limits = [cluster.max_workers, cluster.max_servers];
+        let formula = Speed::formula(&cluster.types, cluster.slot_s, limits, 0.0);
+        if formula.is_ok_and(|formula| formula.rows().is_some_and(|rows| rows == table)) {
+            return named("formula");
+        }
+        Speed::table(&table, &cluster.types, limits)?;
+        Ok(Self::Given(RawTable { table }))
+    }
+}
+
+/// Writes a workload file, job by job.
+///
+/// # Errors
+///
+/// What cannot be written, and numbers that are not allowed in such a file.
+pub fn write(cluster: &Arc<TrainingCluster>, jobs: &[TrainingJob], out: &mut dyn Write) -> io::Result<()> {
+    let TrainingCluster { types, nodes, node_slots: [cpu, gpu], slot_s, max_workers, max_servers, speed_error, .. } =
+        &**cluster;
+    let speed = RawSpeed::of(cluster).map_err(cannot_be_written)?;
+    write!(out, "{{\"nodes\": {nodes}, \"node_slots\": [{cpu}, {gpu}], \"slot_s\": {slot_s}, ")?;
+    write!(out, "\"max_workers\": {max_workers}, \"max_servers\": {max_servers}, ")?;
+    write!(out, "\"speed_error\": {speed_error},\n \"speed\": ")?;
+    serde_json::to_writer(&mut *out, &speed)?;
+    out.write_all(b",\n \"types\": ")?;
+    serde_json::to_writer(&mut *out, &**types)?;
+    out.write_all(b",\n \"jobs\": ")?;
+    let mut above = None;
+    write_list(jobs, out, |job, _| {
+        let raw = RawJob::of(job, cluster);
+        above = Some(read_job(&raw, cluster, above.as_ref())?);
+        Ok(raw)
+    })?;
+    out.write_all(b"}\n")
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Jobs of the log of a cluster, cut by time. What a log lacks is drawn for each row, by rules that `docs/training-clusters.md` states.
 
-use super::{JOB_BYTES, TrainingJob, TrainingWorkload, builtin};
-use crate::{
-    Training,
-    cluster::{JOB_TYPES, TrainingCluster, job_types},
+use super::{
+    TrainingJob, TrainingWorkload, WINDOW_JOBS, builtin,
+    timed::{InSlots, Timed},
 };
+use crate::cluster::{JOB_TYPES, TrainingCluster, job_types};
 use sched_distill_core::{
-    rng::{EpisodeId, Split, Stream, hash},
-    simulation::{Costs, Dated, History, Source},
+    rng::{Stream, hash},
     spec::Spec,
-    workload::{Log, LogSpec, LoggedJob, Ran, Work, WorkloadError},
+    workload::{Log, LogSpec, LoggedJob, WorkloadError},
 };
 use std::sync::Arc;
 
@@ -23,77 +22,12 @@ const NODE_SLOTS: [u32; 2] = [8, 8];
 /// What makes an episode less.
 const LESS: &str = "ask for fewer `jobs`, a shorter `window`, or longer slots (`slot`)";
 
-/// A job before it is known in which slot it arrives.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Recorded {
-    job: TrainingJob,
-    arrival_ms: f64,
-    ran: Ran,
-}
-
-impl Dated for Recorded {
-    fn arrival_ms(&self) -> f64 {
-        self.arrival_ms
-    }
-
-    fn arriving(self, arrival_ms: f64) -> Self {
-        Self { arrival_ms, ..self }
-    }
-
-    fn ended_ms(&self) -> Option<f64> {
-        Some(self.arrival_ms + self.ran.end_ms)
-    }
-
-    /// A job that waited has all of its epochs left, one that ran its share of them.
-    fn left_at(&self, time_ms: f64) -> Option<Self> {
-        let since_ms = time_ms - self.arrival_ms;
-        let share = self.ran.left(since_ms)?;
-        let (epochs, real_epochs) = (share * self.job.epochs, share * self.job.real_epochs);
-        let job = TrainingJob { epochs, real_epochs, ..self.job };
-        Some(Self { job, arrival_ms: time_ms, ran: self.ran.after(since_ms) })
-    }
-}
-
-/// Jobs of a log, in slots.
-#[derive(Debug)]
-struct InSlots(History<Recorded>);
-
-impl Source<Training> for InSlots {
-    fn jobs(&self, cluster: &Arc<TrainingCluster>, id: EpisodeId) -> Vec<TrainingJob> {
-        in_slots(self.0.episode(id), cluster)
-    }
-
-    fn work(&self, _: &Arc<TrainingCluster>) -> Work {
-        self.0.work()
-    }
-
-    fn most_episodes(&self, split: Split) -> Option<u32> {
-        self.0.most_episodes(split)
-    }
-
-    fn period(&self, split: Split) -> Option<(f64, usize)> {
-        self.0.period(split)
-    }
-
-    fn all_jobs(&self, cluster: &Arc<TrainingCluster>) -> Option<Vec<TrainingJob>> {
-        self.0.cut().map(|_| in_slots(self.0.all(), cluster))
-    }
-}
-
-/// Jobs with the slots in which they arrive.
-fn in_slots(jobs: Vec<Recorded>, cluster: &TrainingCluster) -> Vec<TrainingJob> {
-    let slot_ms = cluster.slot_ms();
-    // Slots are counted up to the last arrival, of which `Work` has a bound.
-    let of = |found: Recorded| TrainingJob { arrival_slot: (found.arrival_ms / slot_ms) as u32, ..found.job };
-    jobs.into_iter().map(of).collect()
-}
-
 /// Opens `philly:FILE`, `helios:FILE`, `swf:FILE`, `sacct:FILE`, `chronus:FILE` and `csv:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
     let mut args = spec.args();
     let asked = LogSpec::from_args(spec, &mut args)?;
     let mut files = vec![asked.path().to_owned()];
-    let jobs = args.count("jobs", 60, 1..=1_000_000)?;
+    let jobs = args.count("jobs", WINDOW_JOBS, 1..=1_000_000)?;
     let nodes = args.optional_count("nodes", 1..=MOST_NODES)?;
     let each = bundles();
     let size = args.optional_count("size", 1..=MOST_NODES * each)?;
@@ -144,13 +78,11 @@ pub(super) fn open(spec: &Spec) -> Result<TrainingWorkload, WorkloadError> {
         speed_error,
     };
     let drawing = Drawing { cluster: &cluster, types, epoch_error };
-    let all: Vec<Recorded> = log.jobs().iter().map(|logged| drawing.job(logged)).collect();
-    let gap = all.last().map_or(0.0, |last| last.arrival_ms) / cluster.slot_ms() / all.len() as f64;
-    let costs = Costs { events: &|found: &Recorded| gap + cluster.slots(&found.job), bytes: JOB_BYTES };
-    let history = History::new(all, asked.cut(), jobs, &costs).map_err(|problem| log.refused(problem))?;
+    let all: Vec<Timed> = log.jobs().iter().map(|logged| drawing.job(logged)).collect();
+    let jobs = InSlots::new(all, &cluster, asked.cut(), jobs).map_err(|problem| log.refused(problem))?;
     let mut notes = log.into_notes();
-    notes.extend(history.cut());
-    let workload = TrainingWorkload::new(Arc::new(cluster), InSlots(history), files);
+    notes.extend(jobs.cut());
+    let workload = TrainingWorkload::new(Arc::new(cluster), jobs, files);
     Ok(workload.checked(spec, LESS)?.with_notes(notes))
 }
 
@@ -184,7 +116,7 @@ struct Drawing<'a> {
 impl Drawing<'_> {
     /// A job of a log: what it lacks belongs to its row. It takes the epochs that a worker and a parameter server for each of its devices do
     /// in the time that it ran.
-    fn job(&self, logged: &LoggedJob) -> Recorded {
+    fn job(&self, logged: &LoggedJob) -> Timed {
         let mut stream = Stream::new(hash(&[logged.row]), "recorded training job");
         // There are at most 255 types.
         let kind = stream.below(self.types as usize) as u8;
@@ -192,14 +124,15 @@ impl Drawing<'_> {
         let slots = logged.duration_ms / self.cluster.slot_ms();
         let real_epochs = (slots * self.cluster.speed.by_count(kind, workers, workers)).max(f64::MIN_POSITIVE);
         let epochs = real_epochs / (1.0 + stream.uniform_in(-self.epoch_error, self.epoch_error));
-        let job = TrainingJob { kind, arrival_slot: 0, epochs, real_epochs };
-        Recorded { job, arrival_ms: logged.submit_ms, ran: logged.ran }
+        let job = TrainingJob { kind, arrival_slot: 0, epochs, real_epochs, recorded: None };
+        Timed { job, arrival_ms: logged.submit_ms, ran: Some(logged.ran) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sched_distill_core::rng::{EpisodeId, Split};
     use std::collections::BTreeMap;
 
     /// Jobs that run for three hours from the second half hour after their submission on, one every half hour, each a second longer than
@@ -261,19 +194,6 @@ mod tests {
             }
         }
         assert!(splits.len() > 2000);
-    }
-
-    #[test]
-    fn what_is_left_of_a_job_is_the_rest_of_its_epochs() {
-        let job = TrainingJob { kind: 1, arrival_slot: 0, epochs: 10.0, real_epochs: 12.0 };
-        let job =
-            Recorded { job, arrival_ms: 100.0, ran: Ran { start_ms: 100.0, end_ms: 500.0, is_start_known: true } };
-        let left =
-            |time_ms: f64| job.left_at(time_ms).map(|left| (left.arrival_ms, left.job.epochs, left.job.real_epochs));
-        assert_eq!(job.ended_ms(), Some(600.0));
-        assert_eq!(left(150.0), Some((150.0, 10.0, 12.0)));
-        assert_eq!(left(500.0), Some((500.0, 2.5, 3.0)));
-        assert_eq!(left(600.0), None);
     }
 
     #[test]

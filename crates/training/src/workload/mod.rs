@@ -18,17 +18,20 @@ mod builtin;
 mod edge;
 mod json;
 mod log;
+mod timed;
 mod trace;
 
 pub use arrivals::SlotArrivals;
 pub(crate) use battery::BATTERY;
 pub use builtin::Generator;
 pub use edge::{EDGE_CASES, EdgeCase};
+pub use json::write;
 pub use trace::ArrivalTrace;
 
 use crate::{Training, cluster::TrainingCluster};
 use sched_distill_core::{
     simulation::{Workload, WorkloadDef},
+    workload::Ran,
     workloads_with_logs,
 };
 
@@ -48,7 +51,7 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Training>] = workloads_with_logs! {
     philly: "jobs of Microsoft's Philly cluster, its `cluster_job_log` or a table with columns submit_s, duration_s, num_gpus, vc, cut by time, with types and epochs by a stated rule (docs/histories.md)",
     chronus: ["", "jobs of Chronus, its `trace_job_*_SLO.csv`, cut by time (docs/histories.md)"],
     last: WorkloadDef::new(
-        "json:FILE",
+        "json:FILE[,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
         "a fixed list of jobs and their cluster from a JSON file (docs/training-workload-format.md)",
         json::open,
     ),
@@ -65,7 +68,21 @@ pub struct TrainingJob {
     pub epochs: f64,
     /// Epochs that it will really take; positive.
     pub real_epochs: f64,
+    /// What is recorded of it, if anything is.
+    pub recorded: Option<Recorded>,
 }
+
+/// When a job came and ran where it was recorded. Slots are too coarse for that: a history is cut by time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recorded {
+    /// When it arrives, ms from the beginning of slot 0.
+    pub arrival_ms: f64,
+    /// When it ran.
+    pub ran: Ran,
+}
+
+/// Jobs of a window where the spec of a history names no length.
+const WINDOW_JOBS: u32 = 60;
 
 /// Memory per job, bytes, as measured.
 const JOB_BYTES: f64 = 5000.0;
