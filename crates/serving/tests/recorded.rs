@@ -120,6 +120,30 @@ fn a_workload_and_the_file_that_it_becomes_are_the_same() -> Outcome {
             (&workload.cluster().server, workload.cluster().horizon_ms)
         );
     }
+    // All requests, written once and cut again.
+    let log = format!("mooncake:{},understated=0.5", path.display());
+    let from_log = open(&format!("{log},split=time"))?;
+    let (all, mut text) = (from_log.all_jobs().ok_or("it is cut")?, Vec::new());
+    write(from_log.cluster(), &all, &mut text)?;
+    fs::write(&file, text)?;
+    let file = format!("json:{}", file.display());
+    let whole = open(&file)?;
+    assert_eq!((whole.jobs(id).len(), whole.cluster().horizon_ms), (900, 333.0 * 899.0));
+    for cut in ["split=time", "split=interleaved,window=5s,stride=2s,gap=1s,rate=3"] {
+        let (from_log, from_file) = (open(&format!("{log},{cut}"))?, open(&format!("{file},{cut}"))?);
+        assert_eq!(from_file.cluster().horizon_ms, from_log.cluster().horizon_ms);
+        for (split, episode) in Split::ALL.into_iter().zip(0..) {
+            assert_eq!(from_file.most_episodes(split), from_log.most_episodes(split));
+            let id = EpisodeId::new(7, split, episode);
+            assert_eq!(from_file.jobs(id), from_log.jobs(id), "{cut} {split:?}");
+        }
+        assert!(from_file.notes().iter().any(|note| note.starts_with("windows of ")), "{:?}", from_file.notes());
+        assert!(from_file.notes().iter().any(|note| note.contains("nobody waiting")), "{:?}", from_file.notes());
+    }
+    let fast = open(&format!("{file},rate=2"))?;
+    assert_eq!((fast.jobs(id)[2].arrival_ms, fast.cluster().horizon_ms), (333.0, 333.0 * 899.0 / 2.0));
+    let message = refused(&format!("{file},window=5s"));
+    assert!(message.contains("window must be given with split=time"), "{message}");
     let said = Serving::shapes(&open("builtin,applications=2,understated=1")?.jobs(1));
     let names: Vec<&str> = said.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["applications", "size", "understated"]);

@@ -1,11 +1,14 @@
 //! A fixed list of tasks and their server in a JSON file, read and written; `docs/serving.md` describes the format.
 
-use super::{Service, ServingTask, ServingWorkload, TASK_BYTES};
+use super::{
+    Service, ServingTask, ServingWorkload, TASK_BYTES,
+    requests::{CUT_LESS, NOBODY_WAITS, WINDOW_TASKS},
+};
 use crate::Server;
 use sched_distill_core::{
-    simulation::Fixed,
+    simulation::{Costs, History},
     spec::Spec,
-    workload::{MOST_JOBS, WorkloadError, read_text},
+    workload::{Cut, MOST_JOBS, WorkloadError, read_text},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -35,11 +38,13 @@ struct RawTask {
 /// Opens `json:FILE`.
 pub(super) fn open(spec: &Spec) -> Result<ServingWorkload, WorkloadError> {
     let path = spec.require_file("a workload as described in docs/serving.md")?;
-    spec.args().finish()?;
-    load(path)
+    let mut args = spec.args();
+    let cut = Cut::from_args(&mut args)?;
+    args.finish()?;
+    load(path, &cut)?.checked(spec, CUT_LESS)
 }
 
-fn load(path: &Path) -> Result<ServingWorkload, WorkloadError> {
+fn load(path: &Path, cut: &Cut) -> Result<ServingWorkload, WorkloadError> {
     let text = read_text(path)?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
     let raw: RawWorkload =
@@ -62,9 +67,12 @@ fn load(path: &Path) -> Result<ServingWorkload, WorkloadError> {
     if !(horizon_ms > 0.0 && horizon_ms <= 1e15) {
         return Err(format(format!("horizon_ms must be a positive number up to 1e15, got {horizon_ms}")));
     }
+    let costs = Costs { events: &|_: &ServingTask| super::events(1.0), bytes: TASK_BYTES };
+    let history = History::new(tasks, cut, WINDOW_TASKS, &costs).map_err(format)?;
+    let horizon_ms = history.window_ms().unwrap_or(horizon_ms / cut.rate());
     let service = Service { server: Arc::new(raw.server), horizon_ms, tail_ms: f64::INFINITY, models: Vec::new() };
-    let events = super::events(tasks.len() as f64);
-    Ok(ServingWorkload::new(service, Fixed::new(tasks, events, TASK_BYTES, horizon_ms), vec![path.to_owned()]))
+    let said = (!cut.is_whole()).then(|| NOBODY_WAITS.to_owned());
+    Ok(history.on(service, vec![path.to_owned()]).with_notes(said))
 }
 
 fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {
@@ -96,7 +104,9 @@ pub fn write(service: &Service, tasks: &[ServingTask], out: &mut dyn Write) -> i
     }
     out.write_all(b"{\"server\": ")?;
     serde_json::to_writer(&mut *out, &*service.server)?;
-    write!(out, ",\n \"horizon_ms\": {}, \"tasks\": [", service.horizon_ms)?;
+    // All tasks of a history that is cut arrive for longer than an episode of it lasts.
+    let horizon_ms = tasks.iter().map(|task| task.arrival_ms).fold(service.horizon_ms, f64::max);
+    write!(out, ",\n \"horizon_ms\": {horizon_ms}, \"tasks\": [")?;
     for (place, task) in tasks.iter().enumerate() {
         let &ServingTask { application, arrival_ms, size, declared_size } = task;
         let declared_size = (declared_size != size).then_some(declared_size);
@@ -120,7 +130,7 @@ mod tests {
             "objective_ms": 50, "most_units": 100}}]}}, "tasks": [{tasks}]}}"#
         );
         std::fs::write(&path, text).unwrap();
-        load(&path).map_err(|e| e.to_string())
+        load(&path, &Cut::WHOLE).map_err(|e| e.to_string())
     }
 
     #[test]

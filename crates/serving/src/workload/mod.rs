@@ -63,7 +63,7 @@ pub(crate) const WORKLOADS: &[WorkloadDef<Serving>] = &[
     )
     .that_reads(sched_distill_histories::requests::is_log),
     WorkloadDef::new(
-        "json:FILE",
+        "json:FILE[,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1]",
         "a fixed list of tasks and their server from a JSON file (docs/serving.md)",
         json::open,
     ),

@@ -18,10 +18,14 @@ use sched_distill_histories::requests::Request;
 use std::path::{Path, PathBuf};
 
 /// Requests of a window where its spec names no length.
-const WINDOW_TASKS: u32 = 200;
+pub(super) const WINDOW_TASKS: u32 = 200;
 
 /// What makes an episode less where a history is cut.
-const CUT_LESS: &str = "ask for a shorter `window`";
+pub(super) const CUT_LESS: &str = "ask for a shorter `window`";
+
+/// What is to be said of every history that is cut.
+pub(super) const NOBODY_WAITS: &str =
+    "when requests were answered is not recorded: an episode begins with nobody waiting";
 
 /// Recorded requests, in order of arrival.
 #[derive(Clone, Debug)]
@@ -160,7 +164,7 @@ fn cut_notes(rate: f64, load: f64) -> [String; 2] {
             "requests come {rate:.3} times as fast as they were recorded, which is a load of {load:.3} over the whole file (`rate` or `load` sets \
              another)"
         ),
-        "when requests were answered is not recorded: an episode begins with nobody waiting".to_owned(),
+        NOBODY_WAITS.to_owned(),
     ]
 }
 
