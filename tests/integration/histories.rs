@@ -228,3 +228,28 @@ fn a_schedule_by_the_rules_of_the_simulator_is_replayed_as_it_was() {
     // Of seven in sixty there is no schedule to speak of.
     assert_eq!(replay(swf(60, 7)), Value::Null);
 }
+
+/// What is recorded of the jobs comes along: they are cut, scheduled and replayed as those of the log.
+#[test]
+fn a_log_becomes_a_workload_file_of_each_scenario_that_reads_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    fs::write(dir.join("log.swf"), swf(300, 1)).unwrap();
+    for scenario in ["preemption", "deadlines", "training"] {
+        let of = |words: &[&str]| json(dir, &[words, &["--scenario", scenario]].concat());
+        let file = format!("{scenario}.json.gz");
+        let found = of(&["import", "swf:log.swf,split=none", "-o", &file]);
+        assert_eq!((&found["scenario"], number(&found["jobs"])), (&scenario.into(), 300.0));
+        for cut in ["split=none", "split=time"] {
+            let simulated = |name: &str| {
+                of(&["simulate", "-p", "fifo", "-n", "2", "-w", &format!("{name},{cut}")])["policies"].clone()
+            };
+            assert_eq!(simulated("swf:log.swf"), simulated(&format!("json:{file}")), "{scenario} {cut}");
+        }
+        let replay = |name: &str| of(&["inspect", "--replay", name])["replay"].clone();
+        let replayed = replay("swf:log.swf");
+        assert_eq!(replayed, replay(&format!("json:{file}")), "{scenario}");
+        // That of training cannot be carried out again.
+        assert_eq!(replayed.is_null(), scenario == "training", "{replayed}");
+    }
+}
