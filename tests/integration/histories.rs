@@ -238,7 +238,7 @@ fn a_log_becomes_a_workload_file_of_each_scenario_that_reads_it() {
     for scenario in ["preemption", "deadlines", "training"] {
         let of = |words: &[&str]| json(dir, &[words, &["--scenario", scenario]].concat());
         let file = format!("{scenario}.json.gz");
-        let found = of(&["import", "swf:log.swf,split=none", "-o", &file]);
+        let found = of(&["import", "swf:log.swf", "-o", &file]);
         assert_eq!((&found["scenario"], number(&found["jobs"])), (&scenario.into(), 300.0));
         for cut in ["split=none", "split=time"] {
             let simulated = |name: &str| {

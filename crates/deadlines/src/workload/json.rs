@@ -8,7 +8,7 @@ use crate::{
 };
 use sched_distill_core::{
     spec::Spec,
-    workload::{Cut, Ran, WorkloadError, cannot_be_written, read_jobs, read_json, write_list},
+    workload::{Cut, Ran, WorkloadError, cannot_be_written, most_jobs, read_jobs, read_json, write_list},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -34,6 +34,7 @@ struct RawWorkload {
     #[serde(default)]
     may_refuse: bool,
     models: Vec<RawModel>,
+    #[serde(deserialize_with = "most_jobs")]
     jobs: Vec<RawJob>,
 }
 

@@ -4,7 +4,7 @@ use super::{JOB_EVENTS, PreemptionJob, PreemptionWorkload, WINDOW_JOBS, log};
 use crate::{Cluster, NewJob};
 use sched_distill_core::{
     spec::Spec,
-    workload::{Cut, Ran, WorkloadError, cannot_be_written, read_jobs, read_json, write_list},
+    workload::{Cut, Ran, WorkloadError, cannot_be_written, most_jobs, read_jobs, read_json, write_list},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -20,6 +20,7 @@ const LESS: &str = "ask for a shorter `window`";
 #[serde(deny_unknown_fields)]
 struct RawWorkload {
     cluster: Cluster,
+    #[serde(deserialize_with = "most_jobs")]
     jobs: Vec<RawJob>,
 }
 

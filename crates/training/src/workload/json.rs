@@ -8,7 +8,7 @@ use crate::cluster::{JobType, Speed, SpeedGrid, TrainingCluster, check_sizes, jo
 use sched_distill_core::{
     simulation::Fixed,
     spec::Spec,
-    workload::{Cut, Ran, WorkloadError, cannot_be_written, read_jobs, read_json, write_list},
+    workload::{Cut, Ran, WorkloadError, cannot_be_written, most_jobs, read_jobs, read_json, write_list},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -38,6 +38,7 @@ struct RawWorkload {
     #[serde(default)]
     speed_error: f64,
     types: Option<Vec<JobType>>,
+    #[serde(deserialize_with = "most_jobs")]
     jobs: Vec<RawJob>,
 }
 
