@@ -43,6 +43,9 @@ fn tallies(tasks: &Tasks) -> HashMap<u32, Tally> {
     tallies
 }
 
+/// By stage, in which DAG it is, and at which place there.
+type Places = HashMap<u32, (u32, u32)>;
+
 /// A DAG of which tasks are still to come.
 struct Open {
     job: DagJob,
@@ -107,18 +110,18 @@ pub(super) fn rebuild(mut application: Application, take: &mut dyn FnMut(usize, 
     rebuilding
 }
 
-/// The DAGs in the order in which they were submitted, before any task of them; and by stage, in which DAG it is at which place.
+/// The DAGs in the order in which they were submitted, before any task of them, and where stages are.
 fn without_runs(
     application: &Application,
     tallies: &HashMap<u32, Tally>,
     rebuilding: &mut Rebuilding,
-) -> (Vec<Option<Open>>, HashMap<u32, (u32, u32)>) {
+) -> (Vec<Option<Open>>, Places) {
     let mut stages = Stages::of(application, tallies);
     (rebuilding.skipped_stages, rebuilding.matched_stages) = (stages.skipped, stages.matched());
     let groups = groups(application, tallies, &stages);
     let with_tasks = groups.iter().map(|group| group.jobs.len()).sum();
     rebuilding.empty_jobs = application.jobs.len().saturating_sub(with_tasks);
-    let mut places: HashMap<u32, (u32, u32)> = HashMap::new();
+    let mut places = Places::new();
     for (job, group) in (0..).zip(&groups) {
         places.extend((0..).zip(&group.stages).map(|(place, stage)| (stage.id, (job, place))));
     }
@@ -138,7 +141,7 @@ impl Rebuilding {
         group: &Group<'_>,
         application: &Application,
         stages: &mut Stages<'_>,
-        places: &HashMap<u32, (u32, u32)>,
+        places: &Places,
     ) -> DagJob {
         let mut dag = Vec::with_capacity(group.stages.len());
         let mut edges = Vec::new();
