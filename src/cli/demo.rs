@@ -10,6 +10,7 @@ mod summary;
 use super::{
     common::{Common, Verdict},
     files::{check_folder, shown, write_json},
+    history,
     inputs::Inputs,
     interrupt::check_interrupt,
     output::Output,
@@ -464,8 +465,10 @@ impl Demo<'_> {
 
 /// What a history is called: its file or folder, without those around it.
 fn name_of(history: &str) -> String {
-    let file = history.parse::<Spec>().ok().filter(|_| !Path::new(history).exists()).and_then(|spec| spec.file);
-    let path = file.unwrap_or_else(|| PathBuf::from(history));
+    let path = match history::located(history) {
+        Some((path, _)) => path.to_owned(),
+        None => history.parse::<Spec>().ok().and_then(|spec| spec.file).unwrap_or_else(|| PathBuf::from(history)),
+    };
     path.file_name().map_or_else(|| history.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 

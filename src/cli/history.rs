@@ -9,10 +9,7 @@ use crate::{
     workload::duration,
 };
 use anyhow::{Result, bail};
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 /// A history: the scenario that reads it, and how it is written as a workload.
 pub(super) struct Found {
@@ -22,21 +19,32 @@ pub(super) struct Found {
     pub(super) also: Vec<&'static str>,
 }
 
-/// The workload that a user means, who names a path or the workload itself; `None` if it is neither.
+/// The workload that a user means, who names a path, with parameters or without, or the workload itself; `None` if it is neither.
 ///
 /// # Errors
 ///
 /// A scenario that was asked for and does not read it.
 pub(super) fn find(named: &str, common: &Common) -> Result<Option<Found>> {
-    let path = Path::new(named);
     let asked = common.scenario.as_deref();
-    let spec = |name: &str| Spec { name: name.to_owned(), file: Some(path.to_owned()), params: BTreeMap::new() };
-    let mut all: Vec<(&'static dyn AnyScenario, String)> = match path.exists() {
-        true => {
+    let is_known = |name: &str| common.registry.iter().any(|s| s.workloads().iter().any(|w| w.name == name));
+    let located = located(named).filter(|(path, _)| {
+        // A file may be called as a workload is.
+        Path::new(named) == *path || !named.parse::<Spec>().is_ok_and(|spec| is_known(&spec.name))
+    });
+    let mut all: Vec<(&'static dyn AnyScenario, String)> = match located {
+        Some((path, params)) => {
+            let params = match params {
+                "" => BTreeMap::new(),
+                params => match format!("file,{params}").parse::<Spec>() {
+                    Ok(spec) => spec.params,
+                    Err(_) => bail!("{}: expected PATH or PATH,key=value,...", one_line(named)),
+                },
+            };
+            let spec = |name: &str| Spec { name: name.to_owned(), file: Some(path.to_owned()), params: params.clone() };
             let of = |scenario: &'static dyn AnyScenario| Some((scenario, spec(scenario.recognise(path)?).to_string()));
             common.registry.iter().filter_map(of).collect()
         }
-        false => {
+        None => {
             let Ok(spec) = named.parse::<Spec>() else { return Ok(None) };
             let has = |scenario: &&dyn AnyScenario| scenario.workloads().iter().any(|w| w.name == spec.name);
             let all: Vec<&'static dyn AnyScenario> = common.registry.iter().filter(has).collect();
@@ -62,11 +70,20 @@ pub(super) fn find(named: &str, common: &Common) -> Result<Option<Found>> {
     Ok(Some(Found { scenario, workload, also: all.map(|(scenario, _)| scenario.info().name).collect() }))
 }
 
+/// The file or folder that is named, and parameters that follow it: `jobs.csv,size=64`.
+pub(super) fn located(named: &str) -> Option<(&Path, &str)> {
+    let (file, params) = match Path::new(named).exists() {
+        true => (named, ""),
+        false => named.split_once(',')?,
+    };
+    Path::new(file).exists().then_some((Path::new(file), params))
+}
+
 /// What a command reads that takes a history.
 pub(super) fn inputs(named: &str) -> Inputs {
-    match Path::new(named).exists() {
-        true => Inputs::default().anything(&PathBuf::from(named)),
-        false => Inputs::default().workloads([&named.to_owned()]),
+    match located(named) {
+        Some((path, _)) => Inputs::default().anything(&path.to_owned()),
+        None => Inputs::default().workloads([&named.to_owned()]),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     common::{Common, Verdict},
     files,
-    history::{describe, find, inputs},
+    history::{describe, find, inputs, located},
     inputs::Inputs,
     looks::spec,
     output::Output,
@@ -75,7 +75,7 @@ impl Write for Bounded<'_> {
 }
 
 pub(super) fn run(args: &ImportArgs, common: &Common, output: &mut Output) -> Result<Verdict> {
-    files::check_output(&args.output, [Path::new(&args.history)])?;
+    files::check_output(&args.output, located(&args.history).map(|(path, _)| path))?;
     let Some(found) = find(&args.history, common)? else {
         bail!(
             "{}: no log of a cluster that is read here, and no workload; `distill list workloads` says what is read, `distill inspect` \

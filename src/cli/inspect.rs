@@ -55,8 +55,9 @@ pub(super) struct InspectArgs {
 impl InspectArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
-        match self.path.to_str().filter(|_| !self.path.exists()).map(str::parse::<Spec>) {
-            Some(Ok(spec)) if spec.file.is_some() => Inputs::default().workloads([&spec.to_string()]),
+        let named = self.path.to_string_lossy();
+        match named.parse::<Spec>() {
+            Ok(spec) if spec.file.is_some() || history::located(&named).is_some() => history::inputs(&named),
             _ => Inputs::default().anything(&self.path),
         }
     }

@@ -41,7 +41,14 @@ fn a_log_is_inspected_imported_and_scheduled() {
     assert!((0.0..0.5).contains(&number(&found["replay"]["median"])), "{}", found["replay"]);
     // A folder of logs, and the workload by its name.
     assert!(done(dir, &["inspect", "logs"]).contains("12 in "));
-    assert!(done(dir, &["inspect", &format!("spark:{log},executors=3")]).contains("3 executors"));
+    for named in [format!("spark:{log},executors=3"), format!("{log},executors=3")] {
+        assert!(done(dir, &["inspect", &named]).contains("3 executors"), "{named}");
+    }
+    refused(
+        dir,
+        &["inspect", &format!("{log},executors")],
+        &["fair-test-0,executors: expected PATH or PATH,key=value"],
+    );
     // On one executor, the work of six is more than it can do.
     let is_left = "some of it is left at the end, whoever schedules";
     assert!(done(dir, &["inspect", &format!("spark:{log},executors=1")]).contains(is_left));

@@ -55,6 +55,13 @@ fn requests_are_cut_by_time() -> Outcome {
         assert!(no_request_is_in_two_splits(&workload) > 2000, "{cut}");
         assert!(workload.notes().iter().any(|note| note.starts_with("windows of ")), "{:?}", workload.notes());
     }
+    // All requests are told of, also where episodes are drawn from them: 3000 within 1499.5 s, as fast as `load` says.
+    let drawn = open(&format!("{spec},seconds=1"))?;
+    let all = drawn.all_jobs().ok_or("a list")?;
+    assert_eq!((all.len(), all[0].arrival_ms), (3000, 0.0));
+    let speed = 1_499_500.0 / all[2999].arrival_ms;
+    let said = format!("requests come {speed:.3} times as fast as they were recorded");
+    assert!(drawn.notes().iter().any(|note| note.starts_with(&said)), "{said}: {:?}", drawn.notes());
     let fast = open(&format!("{spec},split=time,window=30s,rate=4"))?;
     assert_eq!(fast.cluster().horizon_ms, 7500.0);
     let tasks = fast.jobs(EpisodeId::new(1, Split::Test, 0));
@@ -177,6 +184,9 @@ fn the_conversations_of_mooncake_are_a_workload() -> Outcome {
     for cut in ["split=time", "split=interleaved", "split=interleaved,window=5s,rate=0.5"] {
         let workload = open(&format!("{spec},{cut}"))?;
         assert!(Split::ALL.into_iter().all(|split| !workload.jobs(EpisodeId::new(1, split, 0)).is_empty()), "{cut}");
+    }
+    for drawn_or_cut in ["load=0.8", "split=time"] {
+        assert_eq!(open(&format!("{spec},{drawn_or_cut}"))?.all_jobs().map(|all| all.len()), Some(4000));
     }
     let times = shared("histories/llm/splitwise_perf_model.csv");
     let measured = format!("{spec},times={times},model=llama2-70b,hardware=h100-80gb,split=time");

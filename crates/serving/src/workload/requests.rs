@@ -12,7 +12,7 @@ use sched_distill_core::{
     rng::{EpisodeId, Stream},
     simulation::{Costs, Dated, History, Source},
     spec::{Args, Spec},
-    workload::{Cut, Work, WorkloadError},
+    workload::{Cut, Work, WorkloadError, duration},
 };
 use sched_distill_histories::requests::Request;
 use std::path::{Path, PathBuf};
@@ -67,6 +67,21 @@ impl Source<Serving> for Requests {
         })
         .collect()
     }
+
+    fn all_jobs(&self, _: &Service) -> Option<Vec<ServingTask>> {
+        let mut all = self.all.clone();
+        declare(&mut all, self.understated);
+        all.iter_mut().for_each(|task| task.arrival_ms /= self.speed);
+        Some(all)
+    }
+}
+
+/// Who declares half of a list of requests is drawn once.
+fn declare(all: &mut [ServingTask], understated: f64) {
+    let mut stream = Stream::new(0, "recorded requests");
+    for task in all {
+        task.declared_size = declared(task.size, understated, &mut stream);
+    }
 }
 
 /// The size that a user declares: half of it, for so large a share of them.
@@ -117,16 +132,18 @@ pub(super) fn open(
                 lasted_ms / 1e3
             )));
         }
+        let said = format!(
+            "requests come {speed:.3} times as fast as they were recorded, which is a load of {:.3} over the whole file (`load` sets another); \
+             an episode has those of {} from a moment on that is drawn (`seconds`; `split=time` cuts them by time)",
+            common.load,
+            duration(common.horizon_ms)
+        );
         let requests = Requests { all, speed, understated: common.understated };
         let workload = ServingWorkload::new(common.service(Vec::new()), requests, files).checked(spec, LESS)?;
-        return Ok(workload.with_notes(notes));
+        return Ok(workload.with_notes(notes.chain([said])));
     }
     let cut = if spec.params.contains_key("load") { cut.at_rate(speed) } else { cut };
-    // Who declares half is drawn once: a history is what it is.
-    let mut stream = Stream::new(0, "recorded requests");
-    for task in &mut all {
-        task.declared_size = declared(task.size, common.understated, &mut stream);
-    }
+    declare(&mut all, common.understated);
     let costs = Costs { events: &|_: &ServingTask| super::events(1.0), bytes: TASK_BYTES };
     let history = History::new(all, &cut, WINDOW_TASKS, &costs).map_err(format)?;
     common.horizon_ms = history.window_ms().unwrap_or(common.horizon_ms);
