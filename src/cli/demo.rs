@@ -31,7 +31,6 @@ use crate::{
     recorder::RecordError,
     report::write_report,
     rng::Split,
-    spec::Spec,
     trace::{Shard, Trace, TraceError},
 };
 pub(super) use advise::{AdviseArgs, run as advise};
@@ -453,7 +452,7 @@ impl Demo<'_> {
         let info = RunInfo::new(Some(*scenario), teacher, &args.workload, common.seed);
         let mut info = info.calling_it(args.teacher_name.as_deref());
         if let Some(history) = &args.history {
-            info.title = format!("Would another scheduler have served {} better?", name_of(history));
+            info.title = format!("Would another scheduler have served {} better?", history::name_of(history));
         }
         info.note(command);
         for trace in traces {
@@ -461,15 +460,6 @@ impl Demo<'_> {
         }
         Ok(info)
     }
-}
-
-/// What a history is called: its file or folder, without those around it.
-fn name_of(history: &str) -> String {
-    let path = match history::located(history) {
-        Some((path, _)) => path.to_owned(),
-        None => history.parse::<Spec>().ok().and_then(|spec| spec.file).unwrap_or_else(|| PathBuf::from(history)),
-    };
-    path.file_name().map_or_else(|| history.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Keeps the student as it was fitted where another one has taken its place.

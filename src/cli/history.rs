@@ -79,6 +79,16 @@ pub(super) fn located(named: &str) -> Option<(&Path, &str)> {
     Path::new(file).exists().then_some((Path::new(file), params))
 }
 
+/// What a history is called: its file or folder, without those around it.
+pub(super) fn name_of(named: &str) -> String {
+    let path = match located(named) {
+        Some((path, _)) => Some(path.to_owned()),
+        None => named.parse::<Spec>().ok().and_then(|spec| spec.file),
+    };
+    let name = path.as_ref().and_then(|path| path.file_name());
+    name.map_or_else(|| named.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
 /// What a command reads that takes a history.
 pub(super) fn inputs(named: &str) -> Inputs {
     match located(named) {

@@ -17,7 +17,7 @@ use clap::Args;
 use serde_json::json;
 use std::{
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// Turn a history of a real cluster into a workload file

@@ -39,8 +39,11 @@ fn write(workload: &PreemptionWorkload, jobs: &[PreemptionJob], path: &Path) -> 
     Ok(out.flush()?)
 }
 
-/// When jobs are completed if the recorded order is carried out again, and of how many it is not known.
-fn replayed(workload: &PreemptionWorkload, id: EpisodeId) -> Result<(Vec<Option<f64>>, usize), Box<dyn Error>> {
+/// When jobs are completed, and of how many it is not known when they ran.
+type Replayed = (Vec<Option<f64>>, usize);
+
+/// Carries the recorded order out again.
+fn replayed(workload: &PreemptionWorkload, id: EpisodeId) -> Result<Replayed, Box<dyn Error>> {
     let jobs = workload.jobs(id);
     let mut replay = Preemption::replay(&jobs).ok_or("a schedule is recorded")?;
     let mut episode = Preemption::start(workload, jobs.clone(), id.seed);

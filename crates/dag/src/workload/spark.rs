@@ -34,6 +34,9 @@ pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
     Ok(believed.of(workload).with_notes(imported.notes))
 }
 
+/// The order of jobs: by submission, ms since 1970, then by application and place in it.
+type Order = (i64, usize, usize);
+
 /// The jobs of a log, and what is to be known of them.
 struct Imported {
     /// In order of submission, the first at 0 ms.
@@ -54,8 +57,8 @@ impl Imported {
         let (slots, slots_note) = slots(&log.applications);
         let files = log.applications.iter().flat_map(|application| application.files.clone()).collect();
         let is_one = log.applications.len() == 1;
-        // By submission, then as they are in the log; a template takes less memory than the tasks that it is made of.
-        let mut found: Vec<((i64, usize, usize), Result<Arc<JobTemplate>, JobError>)> = Vec::new();
+        // A template takes less memory than the tasks that it is made of.
+        let mut found: Vec<(Order, Result<Arc<JobTemplate>, JobError>)> = Vec::new();
         for (number, application) in log.applications.into_iter().enumerate() {
             let name = application.id.as_ref().or(application.name.as_ref()).cloned();
             let rebuilding = application.each_query(&mut |place, job| {
