@@ -1,59 +1,15 @@
 //! Jobs of a log as a workload file: what is written, read again, cut and replayed.
 
+#[path = "../../../tests/support/job_files.rs"]
+mod job_files;
+
+use job_files::{Outcome, have_the_same_windows, open, refuse_runs_that_cannot_be, refused, replayed, swf, write};
 use sched_distill_core::{
     rng::{EpisodeId, Split},
-    scenario::Said,
-    simulation::{Simulated, Simulation as _},
+    simulation::Simulated,
 };
-use sched_distill_preemption::{
-    Preemption,
-    workload::{PreemptionJob, PreemptionWorkload},
-};
-use std::{error::Error, fs, fs::File, io::Write as _, path::Path};
-
-type Outcome = Result<(), Box<dyn Error>>;
-
-fn open(spec: &str) -> Result<PreemptionWorkload, Box<dyn Error>> {
-    Ok(PreemptionWorkload::open(&spec.parse()?)?)
-}
-
-fn refused(spec: &str) -> String {
-    open(spec).map_or_else(|error| error.to_string(), |workload| format!("opened: {workload:?}"))
-}
-
-/// A log in the Standard Workload Format of jobs that run on 64 cores from a while after their submission on; of every fortieth it is not
-/// known since when.
-fn swf(jobs: u32) -> String {
-    let line = |i: u32| {
-        let (submit, cores, takes) = (1800 * i, 1 << (i % 5), 3600 + 977 * (i % 13));
-        let wait = if i % 40 == 7 { -1 } else { (i % 3) as i32 * 600 };
-        format!("{} {submit} {wait} {takes} {cores} -1 -1 {cores} -1 -1 1 1 1 1 1 -1 -1 -1\n", i + 1)
-    };
-    std::iter::once("; MaxNodes: 8\n; MaxProcs: 64\n".to_owned()).chain((0..jobs).map(line)).collect()
-}
-
-fn write(workload: &PreemptionWorkload, jobs: &[PreemptionJob], path: &Path) -> Outcome {
-    let write = Preemption::WRITE_JOBS.ok_or("jobs are written")?;
-    let mut out = File::create(path)?;
-    write(workload.cluster(), jobs, &mut out)?;
-    Ok(out.flush()?)
-}
-
-/// When jobs are completed, and of how many it is not known when they ran.
-type Replayed = (Vec<Option<f64>>, usize);
-
-/// Carries the recorded order out again.
-fn replayed(workload: &PreemptionWorkload, id: EpisodeId) -> Result<Replayed, Box<dyn Error>> {
-    let jobs = workload.jobs(id);
-    let mut replay = Preemption::replay(&jobs).ok_or("a schedule is recorded")?;
-    let mut episode = Preemption::start(workload, jobs.clone(), id.seed);
-    while let Some(seen) = episode.view() {
-        let decision = replay.policy.decide(&seen, &mut Said::default())?;
-        episode.step(decision)?;
-    }
-    let done = (0..jobs.len() as u32).map(|job| episode.completed_ms(job)).chain(replay.completed_ms);
-    Ok((done.collect(), replay.unknown))
-}
+use sched_distill_preemption::{Preemption, workload::PreemptionWorkload};
+use std::fs;
 
 /// A log as a workload, and the file that it is written as, have the same cluster and jobs, whole and cut.
 #[test]
@@ -65,36 +21,25 @@ fn a_log_and_the_workload_file_that_it_becomes_are_the_same() -> Outcome {
     let log = format!("swf:{},{errors}", log.display());
     let file_spec = format!("json:{}", file.display());
     let id = EpisodeId::new(3, Split::Train, 0);
-    let whole = open(&format!("{log},split=none"))?;
+    let whole = open::<Preemption>(&format!("{log},split=none"))?;
     write(&whole, &whole.jobs(id), &file)?;
-    let read = open(&file_spec)?;
+    let read = open::<Preemption>(&file_spec)?;
     assert_eq!((read.cluster(), read.jobs(id)), (whole.cluster(), whole.jobs(id)));
     assert_eq!(replayed(&read, id)?, replayed(&whole, id)?);
     assert_eq!(replayed(&read, id)?.1, 50);
     for cut in ["split=time", "split=interleaved,window=6h,stride=2h,gap=1h,rate=3"] {
-        let (from_log, from_file) = (open(&format!("{log},{cut}"))?, open(&format!("{file_spec},{cut}"))?);
-        assert_eq!(from_file.notes().first(), from_log.notes().iter().find(|note| note.starts_with("windows of ")));
-        let mut left = 0;
-        for split in Split::ALL {
-            assert_eq!(from_file.most_episodes(split), from_log.most_episodes(split));
-            assert_eq!(from_file.period(split), from_log.period(split));
-            for episode in 0..from_log.most_episodes(split).unwrap_or(40) {
-                let id = EpisodeId::new(7, split, episode);
-                assert_eq!(from_file.jobs(id), from_log.jobs(id), "{cut} {split:?}");
-                left += from_log.jobs(id).iter().filter(|job| job.arrival_ms == 0.0).count();
-            }
-        }
-        // Windows begin with what ran or waited then.
-        assert!(left > 100, "{left}");
+        let (from_log, from_file) =
+            (open::<Preemption>(&format!("{log},{cut}"))?, open::<Preemption>(&format!("{file_spec},{cut}"))?);
+        have_the_same_windows(&from_log, &from_file, |job| job.arrival_ms == 0.0);
         let id = EpisodeId::new(1, Split::Test, 2);
         assert_eq!(replayed(&from_file, id)?, replayed(&from_log, id)?);
     }
     // Earlier jobs of the cluster are drawn from those that are for training: they are the same if the log was cut like that.
-    let from_log = open(&format!("{log},split=time"))?;
+    let from_log = open::<Preemption>(&format!("{log},split=time"))?;
     write(&from_log, &from_log.all_jobs().ok_or("it is cut")?, &file)?;
-    assert_eq!(open(&format!("{file_spec},split=time"))?.cluster(), from_log.cluster());
-    assert_eq!(open(&format!("{file_spec},rate=2"))?.jobs(id)[1].arrival_ms, 9e5);
-    let message = refused(&format!("{file_spec},window=6h"));
+    assert_eq!(open::<Preemption>(&format!("{file_spec},split=time"))?.cluster(), from_log.cluster());
+    assert_eq!(open::<Preemption>(&format!("{file_spec},rate=2"))?.jobs(id)[1].arrival_ms, 9e5);
+    let message = refused::<Preemption>(&format!("{file_spec},window=6h"));
     assert!(message.contains("window must be given with split=time"), "{message}");
     Ok(())
 }
@@ -113,15 +58,15 @@ fn jobs_of_all_workloads_are_written() -> Outcome {
         // Without starts a schedule cannot be carried out again.
         format!("csv:{},submit=submit_s,duration=duration_s,gpus=num_gpus,size=64,split=none", table.display()),
     ] {
-        let workload = open(&spec)?;
+        let workload = open::<Preemption>(&spec)?;
         write(&workload, &workload.jobs(id), &file)?;
-        let read = open(&format!("json:{}", file.display()))?;
+        let read = open::<Preemption>(&format!("json:{}", file.display()))?;
         assert_eq!((read.cluster(), read.jobs(id)), (workload.cluster(), workload.jobs(id)), "{spec}");
         let unknown =
             |workload: &PreemptionWorkload| Preemption::replay(&workload.jobs(id)).map(|replay| replay.unknown);
         assert_eq!(unknown(&read), unknown(&workload), "{spec}");
     }
-    let workload = open("builtin")?;
+    let workload = open::<Preemption>("builtin")?;
     let mut jobs = workload.jobs(id);
     jobs[2].epoch_ms = f64::NAN;
     let says = write(&workload, &jobs, &file).map_err(|error| error.to_string());
@@ -135,26 +80,5 @@ fn jobs_of_all_workloads_are_written() -> Outcome {
 
 #[test]
 fn what_is_wrong_with_a_recorded_job_is_said() -> Outcome {
-    let dir = tempfile::tempdir()?;
-    let (log, file) = (dir.path().join("log.swf"), dir.path().join("jobs.json"));
-    fs::write(&log, swf(3))?;
-    let workload = open(&format!("swf:{},split=none", log.display()))?;
-    write(&workload, &workload.jobs(1), &file)?;
-    let text = fs::read_to_string(&file)?;
-    let good = r#""ran":[2400000.0,6977000.0]"#;
-    assert!(text.contains(good), "{text}");
-    for (ran, says) in [
-        ("[2400000, 2300000]", "job 1: ran must be a start"),
-        ("[1700000, 2400000]", "both in 1800000..=1e15 ms, got [1700000, 2400000]"),
-        ("[null, 1700000]", "job 1: ran must be a start, null if it is not known, and an end"),
-        ("[2400000, null]", "got [2400000, null]"),
-        ("[2400000, 2e15]", "got [2400000, 2000000000000000]"),
-        ("[2400000]", "invalid length 1"),
-        ("[NaN, 1]", "expected"),
-    ] {
-        fs::write(&file, text.replace(good, &format!(r#""ran": {ran}"#)))?;
-        let message = refused(&format!("json:{}", file.display()));
-        assert!(message.contains("jobs.json") && message.contains(says), "{ran}: {message}");
-    }
-    Ok(())
+    refuse_runs_that_cannot_be::<Preemption>()
 }

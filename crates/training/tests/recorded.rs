@@ -1,42 +1,15 @@
 //! Jobs of a log as a workload file: what is written, read again and cut.
 
-use sched_distill_core::{
-    rng::{EpisodeId, Split},
-    simulation::Simulated,
-};
+#[path = "../../../tests/support/job_files.rs"]
+mod job_files;
+
+use job_files::{Outcome, have_the_same_windows, open, refused, swf, write};
+use sched_distill_core::rng::{EpisodeId, Split};
 use sched_distill_training::{
     Training,
     cluster::{JobType, TrainingCluster},
-    workload::{TrainingJob, TrainingWorkload},
 };
-use std::{error::Error, fs, fs::File, io::Write as _, path::Path};
-
-type Outcome = Result<(), Box<dyn Error>>;
-
-fn open(spec: &str) -> Result<TrainingWorkload, Box<dyn Error>> {
-    Ok(TrainingWorkload::open(&spec.parse()?)?)
-}
-
-fn refused(spec: &str) -> String {
-    open(spec).map_or_else(|error| error.to_string(), |workload| format!("opened: {workload:?}"))
-}
-
-/// Jobs that run from a while after their submission on; of every fortieth it is not known since when.
-fn swf(jobs: u32) -> String {
-    let line = |i: u32| {
-        let (submit, cores, takes) = (1800 * i, 1 << (i % 5), 3600 + 977 * (i % 13));
-        let wait = if i % 40 == 7 { -1 } else { (i % 3) as i32 * 600 };
-        format!("{} {submit} {wait} {takes} {cores} -1 -1 {cores} -1 -1 1 1 1 1 1 -1 -1 -1\n", i + 1)
-    };
-    std::iter::once("; MaxNodes: 8\n; MaxProcs: 64\n".to_owned()).chain((0..jobs).map(line)).collect()
-}
-
-fn write(workload: &TrainingWorkload, jobs: &[TrainingJob], path: &Path) -> Outcome {
-    let write = Training::WRITE_JOBS.ok_or("jobs are written")?;
-    let mut out = File::create(path)?;
-    write(workload.cluster(), jobs, &mut out)?;
-    Ok(out.flush()?)
-}
+use std::fs;
 
 /// All of a cluster that episodes depend on: not how long the jobs of a type are beside those of others, by which jobs are generated, nor
 /// which law its speeds come from.
@@ -56,31 +29,19 @@ fn a_log_and_the_workload_file_that_it_becomes_are_the_same() -> Outcome {
     let log = format!("swf:{},epoch-error=0.3,slot=700,dips=0.2,speed-error=0.1", log.display());
     let file_spec = format!("json:{}", file.display());
     let id = EpisodeId::new(3, Split::Train, 0);
-    let whole = open(&format!("{log},split=none"))?;
+    let whole = open::<Training>(&format!("{log},split=none"))?;
     write(&whole, &whole.jobs(id), &file)?;
-    let read = open(&file_spec)?;
+    let read = open::<Training>(&file_spec)?;
     assert!(told(read.cluster()) == told(whole.cluster()));
     assert_eq!(read.jobs(id), whole.jobs(id));
     for cut in ["split=time", "split=interleaved,window=6h,stride=2h,gap=1h,rate=3"] {
-        let (from_log, from_file) = (open(&format!("{log},{cut}"))?, open(&format!("{file_spec},{cut}"))?);
-        assert_eq!(from_file.notes().first(), from_log.notes().iter().find(|note| note.starts_with("windows of ")));
-        let mut left = 0;
-        for split in Split::ALL {
-            assert_eq!(from_file.most_episodes(split), from_log.most_episodes(split));
-            assert_eq!(from_file.period(split), from_log.period(split));
-            for episode in 0..from_log.most_episodes(split).unwrap_or(40) {
-                let id = EpisodeId::new(7, split, episode);
-                assert_eq!(from_file.jobs(id), from_log.jobs(id), "{cut} {split:?}");
-                left +=
-                    from_log.jobs(id).iter().filter(|job| job.recorded.is_some_and(|r| r.arrival_ms == 0.0)).count();
-            }
-        }
-        // Windows begin with what ran or waited then.
-        assert!(left > 100, "{left}");
+        let (from_log, from_file) =
+            (open::<Training>(&format!("{log},{cut}"))?, open::<Training>(&format!("{file_spec},{cut}"))?);
+        have_the_same_windows(&from_log, &from_file, |job| job.recorded.is_some_and(|r| r.arrival_ms == 0.0));
     }
-    let fast = open(&format!("{file_spec},rate=2"))?.jobs(id);
+    let fast = open::<Training>(&format!("{file_spec},rate=2"))?.jobs(id);
     assert_eq!((fast.len(), fast[7].recorded.map(|recorded| recorded.arrival_ms)), (2000, Some(6.3e6)));
-    let message = refused(&format!("{file_spec},window=6h"));
+    let message = refused::<Training>(&format!("{file_spec},window=6h"));
     assert!(message.contains("window must be given with split=time"), "{message}");
     Ok(())
 }
@@ -97,18 +58,18 @@ fn jobs_of_all_workloads_are_written() -> Outcome {
         "builtin,speed=analytic,nodes=9",
         "builtin,dips=0.3,types=3",
     ] {
-        let workload = open(spec)?;
+        let workload = open::<Training>(spec)?;
         write(&workload, &workload.jobs(id), &file)?;
-        let read = open(&format!("json:{}", file.display()))?;
+        let read = open::<Training>(&format!("json:{}", file.display()))?;
         assert!(told(read.cluster()) == told(workload.cluster()), "{spec}");
         assert_eq!(read.jobs(id), workload.jobs(id), "{spec}");
         let text = fs::read_to_string(&file)?;
         assert_eq!(text.contains(r#""speed": {"table":[[["#), spec.contains("dips"), "{spec}");
     }
-    let workload = open("builtin,jobs=900,rate=0.3")?;
+    let workload = open::<Training>("builtin,jobs=900,rate=0.3")?;
     let mut jobs = workload.jobs(id);
     write(&workload, &jobs, &file)?;
-    let cut = open(&format!("json:{},split=time,window=1d", file.display()))?;
+    let cut = open::<Training>(&format!("json:{},split=time,window=1d", file.display()))?;
     // Three slots an hour: an episode has those of its day, from its beginning on.
     let day = cut.jobs(EpisodeId::new(1, Split::Test, 0));
     let first = jobs.iter().position(|job| (job.kind, job.epochs) == (day[0].kind, day[0].epochs));
@@ -141,11 +102,11 @@ fn what_is_wrong_with_a_recorded_job_is_said() -> Outcome {
         (r#""arrival_slot": 1000001"#, "job 1: arrival_slot must be in 0..=1000000, got 1000001"),
     ] {
         fs::write(&file, jobs(more))?;
-        let message = refused(&format!("json:{}", file.display()));
+        let message = refused::<Training>(&format!("json:{}", file.display()));
         assert!(message.contains("jobs.json") && message.contains(says), "{more}: {message}");
     }
     fs::write(&file, jobs(r#""arrival_ms": 1300000, "ran": [null, 1500000]"#))?;
-    let read = open(&format!("json:{}", file.display()))?.jobs(1);
+    let read = open::<Training>(&format!("json:{}", file.display()))?.jobs(1);
     assert_eq!((read[1].arrival_slot, read[1].recorded.map(|recorded| recorded.ran.end_ms)), (1, Some(2e5)));
     for (speed, says) in [
         (r#"{"table": [[[1, 2]]]}"#, "a table of speeds is needed for each of the 8 types, got 1"),
@@ -153,7 +114,7 @@ fn what_is_wrong_with_a_recorded_job_is_said() -> Outcome {
     ] {
         let text = jobs(r#""arrival_ms": 9"#).replacen('{', &format!(r#"{{"speed": {speed}, "#), 1);
         fs::write(&file, text)?;
-        let message = refused(&format!("json:{}", file.display()));
+        let message = refused::<Training>(&format!("json:{}", file.display()));
         assert!(message.contains("jobs.json") && message.contains(says), "{speed}: {message}");
     }
     Ok(())
