@@ -236,6 +236,26 @@ fn a_schedule_by_the_rules_of_the_simulator_is_replayed_as_it_was() {
     assert_eq!(replay(swf(60, 7)), Value::Null);
 }
 
+/// The table of Philly's jobs is a history once it is known how large the cluster was.
+#[test]
+fn a_table_of_philly_is_known_by_its_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let row = |i: u32| format!("{},{},{},a\n", 120 * i, 300 + 40 * (i % 9), 1 << (i % 3));
+    let rows: String = (0..600).map(row).collect();
+    fs::write(dir.join("jobs.csv"), format!("submit_s,duration_s,num_gpus,vc\n{rows}")).unwrap();
+    for command in ["inspect", "advise"] {
+        refused(dir, &[command, "jobs.csv"], &["jobs.csv: does not say how large the cluster was", "add `size=N`"]);
+    }
+    for scenario in ["training", "deadlines", "preemption"] {
+        let found = json(dir, &["inspect", "jobs.csv,size=16", "--scenario", scenario]);
+        assert_eq!(number(&found["survey"]["jobs"]), 600.0, "{scenario}");
+    }
+    // Drawn from, it says so.
+    let said = done(dir, &["inspect", "philly:jobs.csv", "--scenario", "preemption"]);
+    assert!(said.contains("an episode has 150 rows in a row, drawn from 600 in 20 h"), "{said}");
+}
+
 /// What is recorded of the jobs comes along: they are cut, scheduled and replayed as those of the log.
 #[test]
 fn a_log_becomes_a_workload_file_of_each_scenario_that_reads_it() {

@@ -6,7 +6,11 @@ use sched_distill_histories::{
     HistoryError,
     jobs::{self, Columns, Deadline, Format, Times, Unit},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
 
 /// A log as a spec names it.
 #[derive(Clone, Debug)]
@@ -17,12 +21,13 @@ pub struct LogSpec {
     cut: Cut,
     /// Whether it is the flat table of Philly.
     is_flat: bool,
-    /// Whether nothing is said of how it is cut.
+    /// Whether nothing is said of how it is cut, nor how large its cluster was.
     is_whole: bool,
 }
 
-/// Parameters that cut a log by time, the first of which also says that it is not cut.
-const CUTS: [&str; 5] = ["split", "window", "stride", "gap", "rate"];
+/// Parameters of a log as a history: those that cut it by time, the first of which also says that it is not cut, and how large its cluster
+/// was.
+const OF_HISTORY: [&str; 6] = ["split", "window", "stride", "gap", "rate", "size"];
 
 impl LogSpec {
     /// The log of a spec whose name says its format, `philly:FILE`, `helios:FILE`, `swf:FILE`, `sacct:FILE`, `chronus:FILE` or `csv:FILE`, with
@@ -44,11 +49,11 @@ impl LogSpec {
             _ => Format::Columns(Box::new(columns(args)?)),
         };
         let queue = args.text("vc");
-        let is_whole = CUTS.iter().all(|key| !spec.params.contains_key(*key));
+        let is_whole = OF_HISTORY.iter().all(|key| !spec.params.contains_key(*key));
         Ok(Self { path, format, queue, cut: Cut::of_log(args)?, is_flat, is_whole })
     }
 
-    /// Whether what stands in a file is a log of the format that workloads of this name read; tables are not told apart.
+    /// Whether what stands in a file is a log of the format that workloads of this name read; of tables only that of Philly is known.
     #[must_use]
     pub fn reads(name: &str, path: &Path) -> bool {
         let found = path.is_file().then(|| jobs::recognise_file(path).ok().flatten()).flatten();
@@ -58,6 +63,7 @@ impl LogSpec {
             Some(Format::Swf) => "swf",
             Some(Format::Sacct) => "sacct",
             Some(Format::Chronus) => "chronus",
+            None if path.is_file() && has_flat_header(path) => "philly",
             _ => return false,
         };
         format == name
@@ -115,6 +121,14 @@ fn flat() -> Columns {
         queue: name("vc"),
         ..Columns::new("submit_s", "duration_s", Times::Since(Unit::Seconds), Unit::Seconds)
     }
+}
+
+/// Whether the first line of a file names the columns of the flat table of Philly.
+fn has_flat_header(path: &Path) -> bool {
+    let mut line = String::new();
+    let read = File::open(path).and_then(|file| BufReader::new(file.take(1 << 12)).read_line(&mut line));
+    let names: Vec<&str> = line.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
+    read.is_ok() && ["submit_s", "duration_s", "num_gpus", "vc"].iter().all(|name| names.contains(name))
 }
 
 /// The columns of `csv:FILE`.

@@ -57,8 +57,8 @@ impl RecordedJobs {
     pub fn note(&self) -> String {
         let [jobs, _, span_ms] = self.extent(|_| 0.0);
         format!(
-            "an episode has {jobs:.0} rows in a row, drawn from {} in {}, on a cluster that is not theirs: `split=time,size=N` cuts the table by \
-             time, for a cluster with N GPUs",
+            "an episode has {jobs:.0} rows in a row, drawn from {} in {}, on a cluster that is not theirs: `size=N` cuts the table by time, for a \
+             cluster with N GPUs",
             self.all.len(),
             duration(span_ms)
         )
