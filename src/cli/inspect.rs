@@ -56,9 +56,10 @@ impl InspectArgs {
     /// What it reads.
     pub(super) fn inputs(&self) -> Inputs {
         let named = self.path.to_string_lossy();
-        match named.parse::<Spec>() {
-            Ok(spec) if spec.file.is_some() || history::located(&named).is_some() => history::inputs(&named),
-            _ => Inputs::default().anything(&self.path),
+        let is_workload = || named.parse::<Spec>().is_ok_and(|spec| spec.file.is_some());
+        match history::located(&named).is_some() || is_workload() {
+            true => history::inputs(&named),
+            false => Inputs::default().anything(&self.path),
         }
     }
 }
