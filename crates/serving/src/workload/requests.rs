@@ -68,10 +68,10 @@ impl Source<Serving> for Requests {
         .collect()
     }
 
+    /// As fast as they were recorded.
     fn all_jobs(&self, _: &Service) -> Option<Vec<ServingTask>> {
         let mut all = self.all.clone();
         declare(&mut all, self.understated);
-        all.iter_mut().for_each(|task| task.arrival_ms /= self.speed);
         Some(all)
     }
 }
@@ -133,10 +133,10 @@ pub(super) fn open(
             )));
         }
         let said = format!(
-            "requests come {speed:.3} times as fast as they were recorded, which is a load of {:.3} over the whole file (`load` sets another); \
-             an episode has those of {} from a moment on that is drawn (`seconds`; `split=time` cuts them by time)",
+            "an episode has the requests of {} from a moment on that is drawn (`seconds`; `split=time` cuts them by time), {speed:.3} times as \
+             fast as they were recorded, which is a load of {:.3} over the whole file (`load` sets another)",
+            duration(common.horizon_ms),
             common.load,
-            duration(common.horizon_ms)
         );
         let requests = Requests { all, speed, understated: common.understated };
         let workload = ServingWorkload::new(common.service(Vec::new()), requests, files).checked(spec, LESS)?;
