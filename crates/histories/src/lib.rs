@@ -12,7 +12,7 @@
 //! let log = spark::read("eventlog_v2_application_1".as_ref(), &mut |_read, _of| {})?;
 //! for application in &log.applications {
 //!     let queries = application.queries();
-//!     println!("{} jobs, {} tasks", queries.jobs.len(), queries.jobs.iter().flat_map(|dag| &dag.stages).map(|stage| stage.runs.len()).sum::<usize>());
+//!     println!("{} jobs, {} tasks", queries.jobs.len(), application.tasks.len());
 //! }
 //! # Ok::<(), sched_distill_histories::HistoryError>(())
 //! ```

@@ -1,7 +1,7 @@
 //! Fixed lists of jobs from JSON files.
 
 use super::{
-    MOST_JOBS, Needed, WorkloadError,
+    Cut, MOST_JOBS, Needed, WorkloadError,
     text::{MOST_JSON_BYTES, MOST_TEXT_BYTES, Text, too_long},
 };
 use serde::{
@@ -73,13 +73,15 @@ pub fn most_jobs<'de, D: Deserializer<'de>, R: Deserialize<'de>>(from: D) -> Res
     from.deserialize_seq(Jobs(PhantomData))
 }
 
-/// Reads the jobs of a workload file one by one; each is read beside the one above it, and `events` says what it needs, and why.
+/// Reads the jobs of a workload file one by one; each is read beside the one above it, and `events` says what it needs, and why. Of a list
+/// that is cut no episode has all jobs: what its windows need counts there ([`History`](crate::simulation::History)).
 ///
 /// # Errors
 ///
 /// The first that is refused, or with which there are too many.
 pub fn read_jobs<R, J>(
     path: &Path,
+    cut: &Cut,
     raw: &[R],
     mut read: impl FnMut(&R, Option<&J>) -> Result<J, String>,
     mut events: impl FnMut(&J, Option<&J>) -> (f64, String),
@@ -90,7 +92,7 @@ pub fn read_jobs<R, J>(
         let refused = |problem| WorkloadError::Job { path: path.to_owned(), job: place, stage: None, problem };
         let job = read(raw, above).map_err(refused)?;
         let (events, needs) = events(&job, above);
-        needed.add(events, &needs).map_err(refused)?;
+        needed.add(if cut.is_whole() { events } else { 0.0 }, &needs).map_err(refused)?;
         jobs.push(job);
     }
     Ok(jobs)

@@ -1,16 +1,12 @@
 //! Which log does a spec name, and how is it written?
 
-use super::{Cut, Log, WorkloadError, note_reading};
+use super::{Cut, Log, Table, WorkloadError, note_reading};
 use crate::spec::{Args, Spec, SpecError};
 use sched_distill_histories::{
     HistoryError,
     jobs::{self, Columns, Deadline, Format, Times, Unit},
 };
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// A log as a spec names it.
 #[derive(Clone, Debug)]
@@ -63,7 +59,9 @@ impl LogSpec {
             Some(Format::Swf) => "swf",
             Some(Format::Sacct) => "sacct",
             Some(Format::Chronus) => "chronus",
-            None if path.is_file() && has_flat_header(path) => "philly",
+            None if path.is_file() && Table::has_columns(path, &["submit_s", "duration_s", "num_gpus", "vc"]) => {
+                "philly"
+            }
             _ => return false,
         };
         format == name
@@ -121,14 +119,6 @@ fn flat() -> Columns {
         queue: name("vc"),
         ..Columns::new("submit_s", "duration_s", Times::Since(Unit::Seconds), Unit::Seconds)
     }
-}
-
-/// Whether the first line of a file names the columns of the flat table of Philly.
-fn has_flat_header(path: &Path) -> bool {
-    let mut line = String::new();
-    let read = File::open(path).and_then(|file| BufReader::new(file.take(1 << 12)).read_line(&mut line));
-    let names: Vec<&str> = line.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
-    read.is_ok() && ["submit_s", "duration_s", "num_gpus", "vc"].iter().all(|name| names.contains(name))
 }
 
 /// The columns of `csv:FILE`.

@@ -1,7 +1,12 @@
 //! Tables of numbers as comma-separated text.
 
 use super::{WorkloadError, read_text};
-use std::{ops::RangeInclusive, path::Path};
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+    ops::RangeInclusive,
+    path::Path,
+};
 
 /// A table with a header.
 #[derive(Clone, Debug)]
@@ -19,6 +24,15 @@ impl Table {
     /// A file that cannot be read, or has no rows.
     pub fn load(path: &Path) -> Result<Self, WorkloadError> {
         Self::parse(&read_text(path)?).map_err(|problem| WorkloadError::Format { path: path.to_owned(), problem })
+    }
+
+    /// Whether the first line of a file, plain text, names these columns, whatever others it names.
+    #[must_use]
+    pub fn has_columns(path: &Path, names: &[&str]) -> bool {
+        let mut line = String::new();
+        let read = File::open(path).and_then(|file| BufReader::new(file.take(1 << 12)).read_line(&mut line));
+        let found: Vec<&str> = line.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
+        read.is_ok() && names.iter().all(|name| found.contains(name))
     }
 
     fn parse(text: &str) -> Result<Self, String> {

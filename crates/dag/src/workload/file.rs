@@ -2,7 +2,7 @@
 
 use super::{Cluster, DurationTable, JobArrival, JobTemplate, Recorded, StageTemplate, Waves, duration::LEVELS};
 use crate::graph::{JobError, TIMES_MS};
-use sched_distill_core::workload::most_jobs;
+use sched_distill_core::workload::{most_jobs, write_list};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Write},
@@ -198,14 +198,8 @@ impl RawDurations {
 /// What cannot be written, and jobs whose tasks take the longer the more executors there are.
 pub fn write(cluster: &Cluster, jobs: &[JobArrival], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"num_executors\": {}, \"moving_delay_ms\": {},", cluster.num_executors, cluster.moving_delay_ms)?;
-    out.write_all(b" \"jobs\": [")?;
-    for (place, job) in jobs.iter().enumerate() {
-        let raw = RawJob::of(job).ok_or_else(|| {
-            let problem = "what its tasks take depends on how many executors it has, which a workload file cannot say";
-            io::Error::new(io::ErrorKind::InvalidInput, format!("job {place}: {problem}"))
-        })?;
-        out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &raw)?;
-    }
-    out.write_all(b"\n]}\n")
+    out.write_all(b" \"jobs\": ")?;
+    let problem = "what its tasks take depends on how many executors it has, which a workload file cannot say";
+    write_list(jobs, out, |job, _| RawJob::of(job).ok_or_else(|| problem.to_owned()))?;
+    out.write_all(b"}\n")
 }

@@ -117,10 +117,8 @@ fn load(path: &Path, cut: &Cut) -> Result<DeadlineWorkload, WorkloadError> {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
     let read = |raw: &RawJob, above: Option<&DeadlineJob>| read_job(raw, &cluster, arrival_ms(above));
-    let jobs = read_jobs(path, &raw.jobs, read, |job, _| {
-        // Of a list that is cut no episode has all jobs: its windows are counted.
-        let counted = if cut.is_whole() { cluster.events_of(job) } else { 0.0 };
-        (counted, "checks and measurements in its time on one core or on its most".to_owned())
+    let jobs = read_jobs(path, cut, &raw.jobs, read, |job, _| {
+        (cluster.events_of(job), "checks and measurements in its time on one core or on its most".to_owned())
     })?;
     let history = log::history(jobs, &cluster, cut, WINDOW_JOBS).map_err(format)?;
     Ok(history.on(Arc::new(cluster), vec![path.to_owned()]))

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-/// Most tasks that an application may have: 3 GB of memory while they are read, and three times that as a workload.
+/// Most tasks that an application may have: 3 GB of memory while they are read, and 10 GB with the workload that they become.
 pub(super) const MOST_TASKS: usize = 200_000_000;
 
 /// Longest text that is kept of reasons, messages and descriptions, characters.

@@ -128,6 +128,14 @@ pub struct DagStage {
     pub is_complete: bool,
 }
 
+impl Queries {
+    /// Runs of tasks in all of them, those included that do not count.
+    #[must_use]
+    pub fn num_runs(&self) -> usize {
+        self.jobs.iter().flat_map(|job| &job.stages).map(|stage| stage.runs.len()).sum()
+    }
+}
+
 impl DagStage {
     /// Runs that count: one for each of its tasks.
     pub fn counting(&self) -> impl Iterator<Item = &Run> {

@@ -72,12 +72,10 @@ fn load(path: &Path, cut: &Cut) -> Result<PreemptionWorkload, WorkloadError> {
         return Err(format("`jobs` has 0 jobs; at least one is needed".to_owned()));
     }
     let read = |raw: &RawJob, above: Option<&PreemptionJob>| read(raw, &cluster, arrival_ms(above));
-    let jobs = read_jobs(path, &raw.jobs, read, |job, above| {
+    let jobs = read_jobs(path, cut, &raw.jobs, read, |job, above| {
         let alone_ms = cluster.alone_ms(job);
         let events = JOB_EVENTS + cluster.events_in(alone_ms, job.arrival_ms - arrival_ms(above) + alone_ms);
-        // Of a list that is cut no episode has all jobs: its windows are counted.
-        let counted = if cut.is_whole() { events } else { 0.0 };
-        (counted, format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone"))
+        (events, format!("checks and failures in {alone_ms:e} ms of starting, loading, computing and saving alone"))
     })?;
     let history = log::history(jobs, &cluster, cut, WINDOW_JOBS).map_err(format)?;
     Ok(history.on(Arc::new(cluster), vec![path.to_owned()]))

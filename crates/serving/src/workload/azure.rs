@@ -6,11 +6,7 @@ use sched_distill_core::{
     workload::{Table, WorkloadError},
 };
 use sched_distill_histories::requests::Request;
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read},
-    path::Path,
-};
+use std::path::Path;
 
 /// The columns that are read.
 const COLUMNS: [&str; 3] = ["arrival_s", "context_tokens", "generated_tokens"];
@@ -35,10 +31,7 @@ fn read(table: &Table) -> Result<Vec<Request>, String> {
 
 /// Whether the first line of a file names the columns.
 pub(super) fn reads(path: &Path) -> bool {
-    let mut line = String::new();
-    let first = File::open(path).and_then(|file| BufReader::new(file.take(1 << 12)).read_line(&mut line));
-    let names: Vec<&str> = line.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
-    first.is_ok() && COLUMNS.iter().all(|column| names.contains(column))
+    Table::has_columns(path, &COLUMNS)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::Server;
 use sched_distill_core::{
     simulation::{Costs, History},
     spec::Spec,
-    workload::{Cut, WorkloadError, most_jobs, read_json},
+    workload::{Cut, WorkloadError, cannot_be_written, most_jobs, read_json, write_list},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -91,10 +91,8 @@ fn read(raw: &RawTask, server: &Server) -> Result<ServingTask, String> {
 ///
 /// What cannot be written, costs of age (`tail`), and models that are run from a file.
 pub fn write(service: &Service, tasks: &[ServingTask], out: &mut dyn Write) -> io::Result<()> {
-    let lacks = |what: &str| {
-        let problem = format!("has {what}, which a workload file cannot say: leave it out");
-        Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
-    };
+    let lacks =
+        |what: &str| Err(cannot_be_written(format!("has {what}, which a workload file cannot say: leave it out")));
     if service.tail_ms.is_finite() {
         return lacks("a `tail`");
     }
@@ -105,14 +103,12 @@ pub fn write(service: &Service, tasks: &[ServingTask], out: &mut dyn Write) -> i
     serde_json::to_writer(&mut *out, &*service.server)?;
     // All tasks of a history that is cut arrive for longer than an episode of it lasts.
     let horizon_ms = tasks.iter().map(|task| task.arrival_ms).fold(service.horizon_ms, f64::max);
-    write!(out, ",\n \"horizon_ms\": {horizon_ms}, \"tasks\": [")?;
-    for (place, task) in tasks.iter().enumerate() {
-        let &ServingTask { application, arrival_ms, size, declared_size } = task;
+    write!(out, ",\n \"horizon_ms\": {horizon_ms}, \"tasks\": ")?;
+    write_list(tasks, out, |&ServingTask { application, arrival_ms, size, declared_size }, _| {
         let declared_size = (declared_size != size).then_some(declared_size);
-        out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &RawTask { application, arrival_ms, size, declared_size })?;
-    }
-    out.write_all(b"\n]}\n")
+        Ok(RawTask { application, arrival_ms, size, declared_size })
+    })?;
+    out.write_all(b"}\n")
 }
 
 #[cfg(test)]

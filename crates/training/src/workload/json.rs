@@ -138,11 +138,9 @@ fn load(path: &Path, cut: &Cut) -> Result<TrainingWorkload, WorkloadError> {
         return Err(format("`jobs` is empty; at least one job is needed".to_owned()));
     }
     let read = |raw: &RawJob, above: Option<&Timed>| read_job(raw, &cluster, above);
-    let jobs = read_jobs(path, &raw.jobs, read, |found, above| {
+    let jobs = read_jobs(path, cut, &raw.jobs, read, |found, above| {
         let waited = f64::from(found.job.arrival_slot.saturating_sub(slot(above)));
-        // Of a list that is cut no episode has all jobs: its windows are counted.
-        let counted = if cut.is_whole() { waited + cluster.slots(&found.job) } else { 0.0 };
-        (counted, "slots until it arrives, and alone at its best".to_owned())
+        (waited + cluster.slots(&found.job), "slots until it arrives, and alone at its best".to_owned())
     })?;
     if *cut == Cut::WHOLE {
         // Slots are as they are written, whatever their times are rounded to.
