@@ -1,10 +1,12 @@
 //! Decoding a table that nobody vouches for in a process of its own: what ends that one does not end this one.
 
-use crate::trace::{check_untrusted_tables_with, decode_table};
+use crate::trace::{self, check_untrusted_tables_with};
 use std::{
+    ffi::OsString,
     io::Read,
     path::Path,
     process::{Command, ExitCode, Stdio},
+    sync::{PoisonError, RwLock},
     thread,
     time::{Duration, Instant},
 };
@@ -22,22 +24,39 @@ const BYTES_PER_S: u64 = 1 << 20;
 
 const DAMAGED: &str = "is not a readable Parquet file: its contents are damaged";
 
-/// Has tables without hashes decoded elsewhere first.
-pub(super) fn guard() {
+/// The words that start such a process.
+static COMMAND: RwLock<Vec<OsString>> = RwLock::new(Vec::new());
+
+/// Has tables without hashes decoded elsewhere first, by a process that these words start.
+pub(super) fn guard(command: &[OsString]) {
+    *COMMAND.write().unwrap_or_else(PoisonError::into_inner) = command.to_vec();
     check_untrusted_tables_with(check);
+}
+
+/// The words that start this program as a decoder.
+pub(super) fn own() -> Vec<OsString> {
+    // A file that cannot be told cannot be started either, which is said then.
+    vec![std::env::current_exe().unwrap_or_default().into(), NAME.into()]
 }
 
 /// Runs such a process if this is one.
 pub(super) fn run_as_decoder() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     let path = words.next().filter(|word| word == NAME).and_then(|_| words.next())?;
+    Some(ExitCode::from(decode_table(Path::new(&path))))
+}
+
+/// All that the process of a [`Host::decoder`](super::Host::decoder) has to do with the table of its last word; its exit code. It
+/// writes to standard error of the process.
+#[must_use]
+pub fn decode_table(path: &Path) -> u8 {
     // What is wrong is told by how the process ends.
     std::panic::set_hook(Box::new(|_| {}));
-    match decode_table(Path::new(&path)) {
-        Ok(()) => Some(ExitCode::SUCCESS),
+    match trace::decode_table(path) {
+        Ok(()) => 0,
         Err(reason) => {
             eprintln!("{reason}");
-            Some(ExitCode::from(2))
+            2
         }
     }
 }
@@ -48,8 +67,9 @@ fn check(path: &Path) -> Result<(), String> {
     let (memory, time) = (MEMORY + TIMES_SIZE * size, TIME + Duration::from_secs(size / BYTES_PER_S));
     let told = |e: std::io::Error| format!("cannot be decoded in a process of its own: {e}");
     let too_large = || format!("{DAMAGED}, or more than {} MiB of memory are needed to decode it", memory >> 20);
-    let mut command = Command::new(std::env::current_exe().map_err(told)?);
-    command.arg(NAME).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let words = COMMAND.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut command = Command::new(words.first().cloned().unwrap_or_default());
+    command.args(words.iter().skip(1)).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     // Threads of libraries reserve memory.
     command.env("POLARS_MAX_THREADS", "1").env("RAYON_NUM_THREADS", "1").env("MALLOC_ARENA_MAX", "2");
     limit_memory(&mut command, memory);

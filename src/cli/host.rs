@@ -1,6 +1,9 @@
 //! What a command line writes to, and what it may do with the process that it runs in.
 
+use super::decode;
+use crate::pipeline::Watch;
 use std::{
+    ffi::OsString,
     io::{self, IsTerminal, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -72,22 +75,29 @@ pub struct Host {
     /// Ctrl-C, SIGTERM and SIGHUP may be taken over, from the first command on and for good: they end the command in good
     /// order, and the process if that takes too long.
     pub takes_signals: bool,
-    /// The file of this process ([`current_exe`](std::env::current_exe)) is this program, by [`main`](super::main), and may be
-    /// started again: tables that no hash vouches for are decoded there first, with limited memory. Otherwise they are decoded
-    /// in this process, and one that is damaged may end it.
-    pub restarts: bool,
+    /// What may be started, with the path of a table as its last word, to [decode](super::decode_table) that with limited memory: tables
+    /// that no hash vouches for are decoded there first. Without it they are decoded in this process, and one that is damaged may end it.
+    pub decoder: Option<Vec<OsString>>,
+    /// Who is told what goes on, beside the streams: how far steps and episodes are.
+    pub watch: Option<Arc<dyn Watch + Send>>,
 }
 
 impl Host {
     /// A process that is the program itself.
     #[must_use]
     pub fn program() -> Self {
-        Self { stdout: Stream::stdout(), stderr: Stream::stderr(), takes_signals: true, restarts: true }
+        Self {
+            stdout: Stream::stdout(),
+            stderr: Stream::stderr(),
+            takes_signals: true,
+            decoder: Some(decode::own()),
+            watch: None,
+        }
     }
 
-    /// A process of somebody else, which keeps its signals and is not started again.
+    /// A process of somebody else, which keeps its signals and starts no decoder.
     #[must_use]
     pub fn embedded(stdout: Stream, stderr: Stream) -> Self {
-        Self { stdout, stderr, takes_signals: false, restarts: false }
+        Self { stdout, stderr, takes_signals: false, decoder: None, watch: None }
     }
 }

@@ -56,8 +56,7 @@ impl Inputs {
     pub(super) fn policies<'a>(mut self, ids: impl IntoIterator<Item = &'a String>) -> Self {
         for id in ids {
             match id.parse() {
-                // What a script's spec names is a command.
-                Ok(Spec { name, file: Some(file), .. }) if name != SCRIPT => {
+                Ok(Spec { name, file: Some(file), .. }) => {
                     let wanted = if name == STUDENT.name { Wanted::Student } else { Wanted::File };
                     self.named.push((name, file, wanted));
                 }
@@ -81,7 +80,7 @@ impl Inputs {
     ///
     /// All that is not there or is something else, and what to do about it.
     pub(super) fn check(&self, common: &Common) -> Result<()> {
-        let named = || self.named.iter().filter(|(name, _, _)| common.knows(name));
+        let named = || self.named.iter().filter(|(name, _, _)| common.is_in_a_file(name));
         // Whether a file is there does not matter to a build that cannot read it.
         let mut said: Vec<String> =
             named().filter_map(|(name, path, _)| Some(not_built(name, path)?.to_string())).collect();

@@ -33,7 +33,7 @@ pub struct Allocator;
 /// Hands on what there is.
 fn or_end(at: *mut u8, bytes: usize) -> *mut u8 {
     if at.is_null() {
-        end(Some(bytes));
+        end_for_memory(Some(bytes));
     }
     at
 }
@@ -62,9 +62,19 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Ends the program, without asking for memory.
+/// What is to be said where so many bytes more could not be had: `not enough memory: 512 MiB more are needed while ...`.
+#[must_use]
+pub fn shortage(bytes: Option<usize>) -> String {
+    let doing = DOING.try_read().map_or("", |doing| *doing);
+    match bytes {
+        Some(bytes) => format!("not enough memory: {} MiB more are needed{doing}", bytes.div_ceil(1 << 20)),
+        None => format!("not enough memory{doing}"),
+    }
+}
+
+/// Ends the program where so many bytes more could not be had, without asking for memory.
 #[cold]
-fn end(bytes: Option<usize>) -> ! {
+pub fn end_for_memory(bytes: Option<usize>) -> ! {
     // One thread has the last word.
     while ENDS.swap(true, Ordering::Relaxed) {
         thread::sleep(Duration::from_secs(1));
@@ -97,13 +107,13 @@ fn exit() -> ! {
 }
 
 /// Leaves it to those who read tables and networks to say what their decoder panics about, unless that is the end of memory, which it asks
-/// the system for by itself.
-pub(super) fn quiet_decoders() {
+/// the system for by itself: then `out_of_memory` is called.
+pub fn quiet_decoders(out_of_memory: fn()) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let of_decoder = |file: &str| ["polars", "tract-", "zstd"].iter().any(|name| file.contains(name));
         match panic.location().is_some_and(|at| of_decoder(at.file())) {
-            true if panic.payload_as_str().is_some_and(lacks_memory) => end(None),
+            true if panic.payload_as_str().is_some_and(lacks_memory) => out_of_memory(),
             true => {}
             false => usual(panic),
         }

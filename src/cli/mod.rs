@@ -67,11 +67,12 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use common::{Common, Verdict};
+pub use decode::decode_table;
 pub use host::{Host, Stream};
 use inputs::Inputs;
 use interrupt::Interrupted;
 pub use interrupt::stop;
-pub use memory::Allocator;
+pub use memory::{Allocator, end_for_memory, quiet_decoders, shortage};
 use output::{Output, printable};
 use std::{ffi::OsString, io::Write, process::ExitCode};
 
@@ -167,8 +168,9 @@ impl Command {
     }
 }
 
-/// The command line of a program with these scenarios.
-fn command(registry: &Registry) -> clap::Command {
+/// The command line of a program with these scenarios: all commands with their options.
+#[must_use]
+pub fn command(registry: &Registry) -> clap::Command {
     let names: Vec<&str> = registry.iter().map(|scenario| scenario.info().name).collect();
     let first = names.first().copied().unwrap_or("none");
     let meaning = format!("Kind of cluster: {} [default: that of the files, else {first}]", names.join(" or "));
@@ -203,7 +205,7 @@ pub fn main(registry: Registry) -> ExitCode {
     if let Some(ended) = decode::run_as_decoder() {
         return ended;
     }
-    memory::quiet_decoders();
+    quiet_decoders(|| end_for_memory(None));
     ExitCode::from(run(std::env::args_os(), registry, &Host::program()))
 }
 
@@ -235,8 +237,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, registry: Registry, host: &
     };
     cli.common.registry = registry;
     cli.common.words = words::as_text(&words);
-    if host.restarts {
-        decode::guard();
+    if let Some(decoder) = &host.decoder {
+        decode::guard(decoder);
     }
     interrupt::begin(cli.command.keeps(), host.takes_signals);
     let carried_out = || carry_out(&cli, typed.iter().all(|word| word.to_str().is_some()), host);

@@ -4,6 +4,7 @@ use super::{
     common::Common,
     host::{Host, Stream},
 };
+use crate::pipeline::Watch;
 pub(super) use crate::text::printable;
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -26,6 +27,7 @@ pub(super) struct Output {
     /// Nobody reads stdout any more, as in `distill ... | head`: the work goes on, the words are dropped.
     closed: bool,
     said: Said,
+    watch: Option<Arc<dyn Watch + Send>>,
 }
 
 /// Notes that were given.
@@ -67,7 +69,13 @@ impl Output {
             held: None,
             closed: false,
             said: Said::default(),
+            watch: host.watch.clone(),
         }
+    }
+
+    /// Who else is told what goes on.
+    pub(super) fn watch(&self) -> Option<Arc<dyn Watch + Send>> {
+        self.watch.clone()
     }
 
     /// A line, or several, for people.

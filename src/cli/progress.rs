@@ -11,7 +11,7 @@ use crate::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -55,10 +55,11 @@ impl EpisodeBar {
     }
 }
 
-/// Shows on stderr what a step of the pipeline does.
+/// Shows on stderr what a step of the pipeline does, and tells who else wants to know.
 pub(super) struct Watched {
     notes: Notes,
     bar: Mutex<Bar>,
+    also: Option<Arc<dyn Watch + Send>>,
 }
 
 /// What is shown.
@@ -71,7 +72,7 @@ enum Bar {
 
 impl Watched {
     pub(super) fn new(output: &Output) -> Self {
-        Self { notes: output.notes(), bar: Mutex::new(Bar::None) }
+        Self { notes: output.notes(), bar: Mutex::new(Bar::None), also: output.watch() }
     }
 
     /// For the step: shown here, stopped as the program is.
@@ -87,6 +88,12 @@ impl Drop for Watched {
 }
 
 impl Watched {
+    fn tell(&self, what: impl FnOnce(&dyn Watch)) {
+        if let Some(also) = &self.also {
+            what(&**also);
+        }
+    }
+
     /// Replaces what is shown; the bar that there was goes.
     fn show(&self, bar: Bar) {
         if let Bar::Episodes(bar) = std::mem::replace(&mut *lock(&self.bar), bar) {
@@ -100,6 +107,7 @@ impl Watch for Watched {
         if !self.notes.is_new(line) {
             return;
         }
+        self.tell(|also| also.note(line));
         match &*lock(&self.bar) {
             Bar::Episodes(bar) => bar.note(line),
             _ => self.notes.note(line),
@@ -107,10 +115,12 @@ impl Watch for Watched {
     }
 
     fn steps(&self, count: usize) {
+        self.tell(|also| also.steps(count));
         self.show(Bar::Steps(StepBar::new(count, &self.notes), false));
     }
 
     fn step(&self, what: &str) {
+        self.tell(|also| also.step(what));
         if let Bar::Steps(bar, begun) = &mut *lock(&self.bar) {
             if std::mem::replace(begun, true) {
                 bar.step();
@@ -120,16 +130,19 @@ impl Watch for Watched {
     }
 
     fn episodes(&self, what: &str, count: u64) {
+        self.tell(|also| also.episodes(what, count));
         self.show(Bar::Episodes(EpisodeBar::new(what, count, self.notes.clone())));
     }
 
     fn done(&self) {
+        self.tell(|also| also.done());
         self.show(Bar::None);
     }
 }
 
 impl Progress for Watched {
     fn episode(&self, decisions: u64) {
+        self.tell(|also| also.episode(decisions));
         if let Bar::Episodes(bar) = &*lock(&self.bar) {
             bar.episode(decisions);
         }

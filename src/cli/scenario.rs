@@ -5,7 +5,7 @@ use crate::{
     level::FeatureSet,
     model::Student,
     pipeline::{AnyScenario, PipelineError, Visit},
-    policy::STUDENT,
+    policy::{PolicyInfo, STUDENT},
     spec::Spec,
     trace::Trace,
 };
@@ -23,13 +23,14 @@ impl Common {
         named.or_else(|| self.registry.iter().next()).context("no scenario is registered")
     }
 
-    /// Whether there is a policy or a workload of this name, in the scenario that the user names or in any.
-    pub(super) fn knows(&self, name: &str) -> bool {
+    /// Whether there is a policy of this name that is in a file, or a workload of this name, in the scenario that the user names or in any.
+    pub(super) fn is_in_a_file(&self, name: &str) -> bool {
         let meant = |s: &&'static dyn AnyScenario| self.scenario.as_ref().is_none_or(|asked| *asked == s.info().name);
-        self.registry
-            .iter()
-            .filter(meant)
-            .any(|s| s.sort_of(name).is_some() || s.workloads().iter().any(|w| w.name == name))
+        self.registry.iter().filter(meant).any(|s| {
+            // What a script names is a command.
+            let is_meant = |p: &PolicyInfo| p.names().contains(&Some(name)) && p.is_in_a_file();
+            s.policies().iter().any(is_meant) || s.workloads().iter().any(|w| w.name == name)
+        })
     }
 
     /// The scenario that the user names, or that of the student that schedules, or the first one.

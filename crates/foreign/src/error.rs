@@ -123,6 +123,9 @@ pub enum ForeignError {
         /// What else to know.
         hint: &'static str,
     },
+    /// A network of a kind that has errors of its own.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl From<ForeignError> for PolicyError {

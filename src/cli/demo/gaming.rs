@@ -3,10 +3,11 @@
 use super::{Demo, hint_force};
 use crate::{
     attack::{AttackParams, Method},
-    cli::{inputs::SCRIPT, output::Output, progress::Watched},
+    cli::{output::Output, progress::Watched},
     evaluator::Role,
     model::Student,
     pipeline::{AttackRequest, AttackedScheduler, CertifiedStudent, CertifyRequest, PipelineError, RunDir},
+    policy::{PolicyInfo, Sort},
     rng::Split,
     simulation::EditBudget,
     spec::Spec,
@@ -32,9 +33,11 @@ impl Demo<'_> {
         let run = RunDir::of(&self.args.output, student);
         let mut found = Vec::new();
         for (policy, role) in run.parties()?.policies {
-            // A process answers too slowly for all the questions that an attack asks.
-            let is_process = policy.parse::<Spec>().is_ok_and(|spec| spec.name == SCRIPT);
-            if role == Role::Heuristic || is_process {
+            // A process, or somebody else's program, answers too slowly for all the questions that an attack asks.
+            let is_slow = |p: &PolicyInfo| p.sort == Sort::Network && !p.is_in_a_file();
+            let spec = policy.parse::<Spec>();
+            let is_slow = spec.is_ok_and(|spec| self.scenario.policies().iter().any(|p| p.is(&spec) && is_slow(p)));
+            if role == Role::Heuristic || is_slow {
                 continue;
             }
             let dir = self.args.output.join("attacks").join(role.name());

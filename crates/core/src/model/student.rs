@@ -214,9 +214,17 @@ impl Student {
     /// A missing file, another format version, unknown or missing fields, broken models.
     pub fn load(path: &Path) -> Result<Self, StudentError> {
         let io = |source| StudentError::Io { path: path.to_owned(), action: "read", source };
-        let bytes = std::fs::read(path).map_err(io)?;
+        Self::read(&std::fs::read(path).map_err(io)?, path)
+    }
+
+    /// Reads and checks the content of a student file; `path` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Student::load`].
+    pub fn read(bytes: &[u8], path: &Path) -> Result<Self, StudentError> {
         let invalid = |problem: String| StudentError::Invalid { path: path.to_owned(), problem };
-        let text = without_mark(&bytes);
+        let text = without_mark(bytes);
         let value: serde_json::Value = serde_json::from_slice(text).map_err(|e| invalid(e.to_string()))?;
         // The version first: fields of another version would only confuse the message.
         match value.get("format_version").and_then(serde_json::Value::as_u64) {
@@ -229,7 +237,7 @@ impl Student {
         let mut student: Self = serde_json::from_slice(text).map_err(|e| invalid(e.to_string()))?;
         student.rename_levels();
         student.check().map_err(invalid)?;
-        let (sha256, own) = (sha256_hex(&bytes), student.hash());
+        let (sha256, own) = (sha256_hex(bytes), student.hash());
         student.read_from = (sha256 != own).then_some(OtherFile { sha256, student: own });
         Ok(student)
     }

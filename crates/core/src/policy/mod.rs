@@ -150,6 +150,12 @@ impl PolicyInfo {
         [Some(self.name), self.own_name]
     }
 
+    /// Whether users may name a file that it is in, as its usage says.
+    #[must_use]
+    pub fn is_in_a_file(&self) -> bool {
+        self.usage.contains("FILE")
+    }
+
     /// Whether a policy that users write is this one.
     #[must_use]
     pub fn is(&self, spec: &Spec) -> bool {

@@ -1,0 +1,5 @@
+"""``python -m sched_distill`` is ``distill``."""
+
+from ._console import main
+
+main()

@@ -1,0 +1,28 @@
+"""Exceptions, with the words of the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .results import Result
+
+
+class DistillError(Exception):
+    """A command could not be carried out: what was found, where, what is allowed and what to do."""
+
+
+class UsageError(DistillError, ValueError):
+    """A parameter that there is not, or a value that it cannot have."""
+
+
+class GateError(DistillError):
+    """A gate that was asked for failed. ``result`` is what was measured."""
+
+    def __init__(self, words: str, result: Result) -> None:
+        super().__init__(words)
+        self.result = result
+
+
+class DistillWarning(UserWarning):
+    """What changes the meaning of a result."""

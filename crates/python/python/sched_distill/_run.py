@@ -1,0 +1,152 @@
+"""Commands of the program, called with the parameters of Python."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import keyword
+import os
+import re
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _core, _decoder, results
+from ._errors import DistillError, DistillWarning, GateError, UsageError
+from ._progress import Progress, listener
+from .policies import Policy, named
+
+#: What a command writes where nobody says where to: in a folder that goes with the process.
+SCRATCH = {
+    "record": "trace",
+    "fit": "student.json",
+    "front": "front",
+    "loop": "loop",
+    "augment": "augmented.json",
+    "patch": "patched.json",
+    "attack": "attack",
+    "demo": "run",
+    "advise": "run",
+    "import": "jobs.json.gz",
+}
+
+
+@functools.cache
+def described() -> dict[str, Any]:
+    """All commands with their parameters, as the program has them."""
+    return json.loads(_core.commands())
+
+
+@functools.cache
+def parameters(command: str) -> dict[str, dict[str, Any]]:
+    """The parameters of a command by their names in Python."""
+    own = next(c for c in described()["commands"] if c["name"] == command)["parameters"]
+    return {python_name(p): p for p in [*own, *described()["common"]]}
+
+
+def python_name(parameter: Mapping[str, Any]) -> str:
+    """What Python calls a parameter: its option without dashes, or with `_` behind a word of Python's."""
+    option: str | None = parameter["option"]
+    name = (option.removeprefix("--") if option else parameter["id"]).replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+@functools.cache
+def _scratch() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="sched-distill-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+_made = iter(range(1 << 62))
+
+
+def scratch(name: str) -> Path:
+    """A path in a folder that is removed when the interpreter ends."""
+    folder = _scratch() / str(next(_made))
+    folder.mkdir()
+    return folder / name
+
+
+def _word(value: Any, parameter: Mapping[str, Any], kept: list[Policy]) -> str:
+    """A value as one writes it on a command line."""
+    if parameter["value"] == "POLICY":
+        policy = named(value, kept)
+        return policy if isinstance(policy, str) else os.fspath(policy)
+    # Results are mappings, and some of them paths as well.
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    if isinstance(value, float):
+        return repr(value)
+    return str(value)
+
+
+def _words(command: str, arguments: Mapping[str, Any], kept: list[Policy]) -> list[str]:
+    """The command line. Positional words come last, behind ``--``, so that none is taken for an option."""
+    options: list[str] = []
+    positional: list[str] = []
+    for name, parameter in parameters(command).items():
+        value = arguments.get(name)
+        if value is None or value is False:
+            continue
+        is_one = isinstance(value, (str, os.PathLike, Mapping)) or not isinstance(value, Iterable)
+        values = list(value) if parameter["repeated"] and not is_one else [value]
+        option = parameter["option"]
+        if parameter["kind"] == "flag":
+            options += [option] * (int(value) if parameter["repeated"] else 1)
+        elif option:
+            options += [f"{option}={_word(v, parameter, kept)}" for v in values]
+        else:
+            positional += [_word(v, parameter, kept) for v in values]
+    return [command, "--json", *options, *(["--", *positional] if positional else [])]
+
+
+def _told(stderr: str) -> list[str]:
+    """The lines of standard error, each once."""
+    return list(dict.fromkeys(line for line in stderr.splitlines() if line))
+
+
+def run(command: str, arguments: Mapping[str, Any], progress: Progress | None = None) -> list[dict[str, Any]]:
+    """Carries a command out; the objects of its JSON lines.
+
+    Raises what a policy in Python raised, ``KeyboardInterrupt``, ``MemoryError``, or a `DistillError`.
+    """
+    unknown = [name for name in arguments if name not in parameters(command)]
+    if unknown:
+        raise UsageError(f"{command} has no parameter {', '.join(unknown)}; it has {', '.join(parameters(command))}")
+    kept: list[Policy] = []
+    words = _words(command, arguments, kept)
+    with listener(command, progress) as heard:
+        code, out, err = _core.run(words, _decoder.command(), heard)
+    lines: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
+    told = _told(err)
+    if code == 2:
+        text = "\n".join(line.removeprefix("error: ") for line in told if not line.startswith(("note:", "warning:")))
+        # What clap says of how a command line is written is nothing to a function.
+        text = re.split(r"\n*(?:Usage: |For more information)", text)[0].strip()
+        raise (UsageError if "Usage:" in err else DistillError)(text)
+    if code == 130:
+        raise KeyboardInterrupt
+    for line in told:
+        if code == 0:
+            warnings.warn(line.removeprefix("note: ").removeprefix("warning: "), DistillWarning, stacklevel=4)
+    if code == 1:
+        raise GateError("; ".join(told) or f"{command}: a gate failed", results.of(command, lines))
+    return lines
+
+
+def call(command: str, arguments: dict[str, Any]) -> Any:
+    """What the functions of the package do: ``arguments`` are those of the function, by name."""
+    progress = arguments.pop("progress", None)
+    if command in SCRATCH and "output" in arguments and arguments["output"] is None and not arguments.get("run"):
+        arguments["output"] = scratch(SCRATCH[command])
+    return results.of(command, run(command, arguments, progress))
+
+
+Heard = Callable[[str, str, int], None]

@@ -1,0 +1,317 @@
+"""Environments of Gymnasium, one per scenario: `SchedDistill/Dag-v0`, `Training-v0`, `Deadlines-v0`, `Preemption-v0`, `Serving-v0`.
+
+A decision is taken level by level (which job, which of its stages, how many executors), and each level with more than one
+candidate is a step. An observation has a row of features per candidate, padded with zeros to a fixed number of rows, a mask
+of the rows that may be taken, what all candidates share, and the level. With ``joint=True`` a step is a whole decision, and
+a row has the features of all levels.
+
+Rewards add up to minus the objective (plus, where more is better), up to what no policy changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from . import _core
+from ._core import Choice, Episodes
+from .scenarios import scenarios
+
+#: An observation: `candidates` (rows, width), `action_mask` (rows,), `cluster` (shared,) and `level`.
+Observation = dict[str, Any]
+
+Split = Literal["train", "validation", "test", "final"]
+
+#: Candidates that an observation has room for where nobody says: as many as any workload that comes with the program asks for.
+ROWS = {"dag": 128, "training": 128, "deadlines": 128, "preemption": 128, "serving": 128}
+JOINT_ROWS = {"dag": 2048, "training": 512, "deadlines": 512, "preemption": 512, "serving": 512}
+
+#: How often in a row an episode without a choice is passed over.
+_EMPTY = 1000
+
+
+def _open(scenario: str, workload: str | None, split: Split, count: int, rows: int | None, joint: bool) -> Episodes:
+    known = scenarios()
+    if scenario not in known:
+        raise ValueError(f"unknown scenario {scenario!r}; there are {', '.join(known)}")
+    if rows is None:
+        rows = (JOINT_ROWS if joint else ROWS)[scenario]
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows}")
+    return Episodes(scenario, workload or known[scenario].workload, split, count, rows, joint)
+
+
+def _spaces(core: Episodes, scenario: str, joint: bool) -> tuple[spaces.Dict, spaces.Discrete]:
+    levels = 1 if joint else len(scenarios()[scenario].levels)
+    observation: dict[str, spaces.Space[Any]] = {
+        "candidates": spaces.Box(-np.inf, np.inf, (core.rows, core.width), np.float32),
+        "action_mask": spaces.MultiBinary(core.rows),
+        "level": spaces.Discrete(levels),
+    }
+    if core.cluster:
+        observation["cluster"] = spaces.Box(-np.inf, np.inf, (len(core.cluster),), np.float32)
+    return spaces.Dict(observation), spaces.Discrete(core.rows)
+
+
+class SchedEnv(gym.Env[Observation, int]):
+    """Episodes of a workload, a choice at a time.
+
+    Args:
+        scenario: Kind of cluster: ``dag``, ``training``, ``deadlines``, ``preemption`` or ``serving``.
+        workload: Where jobs come from, as on the command line; the scenario's first one where it is left out.
+        split: Which episodes: those to train on, or others.
+        rows: Candidates that an observation has room for. An episode with more is truncated, and ``info["overflow"]`` says
+            how many there were.
+        joint: Whether a step is a whole decision instead of one of its levels.
+
+    ``reset(seed=s)`` begins with episode 0 of seed ``s``, the same as the program's ``--seed s``; each further ``reset()``
+    goes on with the next, and ``options={"episode": k}`` names one.
+
+    An action that the mask rules out changes nothing: the same choice is open, and ``info["invalid_action"]`` is true.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        scenario: str = "dag",
+        workload: str | None = None,
+        *,
+        split: Split = "train",
+        rows: int | None = None,
+        joint: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        self.scenario, self.render_mode = scenario, render_mode
+        self._core = _open(scenario, workload, split, 1, rows, joint)
+        self.observation_space, self.action_space = _spaces(self._core, scenario, joint)
+        self._has_cluster = bool(self._core.cluster)
+        self._seed: int | None = None
+        self._episode = 0
+        self._mask: NDArray[np.int8] = np.zeros(self._core.rows, np.int8)
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """Names of the columns of `candidates`, by level; those beyond are 0."""
+        return {level.name: level.features for level in scenarios()[self.scenario].levels.values()}
+
+    @property
+    def cluster(self) -> list[str]:
+        """Names of what all candidates share; 0 at levels that do not have it."""
+        return self._core.cluster
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions may be taken, as MaskablePPO of sb3-contrib asks for it."""
+        return self._mask.astype(np.bool_)
+
+    def advice(self, policy: str) -> int | None:
+        """What a policy of the program (``"fair"``, ``"student:FILE"``) would take here; `None` if that is no candidate."""
+        return self._core.advice(0, policy)
+
+    def question(self) -> dict[str, Any]:
+        """Of the open choice: the simulated time, the kind of question, how many candidates and decisions there are."""
+        return self._core.info(0)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins an episode."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._seed, self._episode = seed, 0
+        elif self._seed is None:
+            self._seed = int(self.np_random.integers(1 << 62))
+        if options and "episode" in options:
+            self._episode = int(options["episode"])
+        for _ in range(_EMPTY):
+            told = self._core.begin(0, self._seed, self._episode)
+            self._episode += 1
+            if not told[5]:
+                return self._told(told)[0::4]
+        raise ValueError(f"none of {_EMPTY} episodes has a choice to be taken")
+
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Takes a candidate."""
+        return self._told(self._core.step(int(action)))
+
+    def _told(self, told: _core._Step) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        candidates, mask, cluster, level, reward, ended, overflows, invalid = told
+        self._mask = mask
+        observation = {"candidates": candidates, "action_mask": mask, "level": np.int64(level)}
+        if self._has_cluster:
+            observation["cluster"] = cluster
+        info: dict[str, Any] = {"action_mask": mask}
+        if invalid:
+            info["invalid_action"] = True
+        if ended:
+            info.update(self._core.info(0))
+        elif overflows:
+            info["overflow"] = {"candidates": self._core.info(0)["candidates"], "rows": self._core.rows}
+        return observation, reward, ended, overflows, info
+
+
+class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
+    """Many episodes side by side, stepped through in threads without the GIL; parameters are those of `SchedEnv`.
+
+    An episode that has ended begins anew at the next step, whose action for it is not looked at (``AutoresetMode.NEXT_STEP``).
+    Observations are the same arrays from step to step unless ``copy`` is true, which is the default.
+    """
+
+    def __init__(
+        self,
+        scenario: str = "dag",
+        workload: str | None = None,
+        *,
+        num_envs: int = 1,
+        split: Split = "train",
+        rows: int | None = None,
+        joint: bool = False,
+        copy: bool = True,
+    ) -> None:
+        self.scenario, self.num_envs, self.copy = scenario, num_envs, copy
+        self.render_mode = None
+        self.metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+        core = self._core = _open(scenario, workload, split, num_envs, rows, joint)
+        self.single_observation_space, self.single_action_space = _spaces(core, scenario, joint)
+        self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, num_envs)
+        self.action_space = gym.vector.utils.batch_space(self.single_action_space, num_envs)
+        self._has_cluster = bool(core.cluster)
+        self._candidates = np.zeros((num_envs, core.rows, core.width), np.float32)
+        self._mask = np.zeros((num_envs, core.rows), np.int8)
+        self._cluster = np.zeros((num_envs, len(core.cluster)), np.float32)
+        self._levels = np.zeros(num_envs, np.int64)
+        self._rewards = np.zeros(num_envs, np.float64)
+        self._ended, self._cut, self._invalid = (np.zeros(num_envs, np.bool_) for _ in range(3))
+        self._seeds = np.zeros(num_envs, np.uint64)
+        self._episodes = np.zeros(num_envs, np.int64)
+        self._begins = np.full(num_envs, -1, np.int64)
+        self._seeded = False
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions may be taken: (environments, rows)."""
+        return self._mask.astype(np.bool_)
+
+    def advice(self, policy: str) -> NDArray[np.int64]:
+        """What a policy of the program would take in each episode; -1 where that is no candidate."""
+        taken = [self._core.advice(index, policy) for index in range(self.num_envs)]
+        return np.array([-1 if candidate is None else candidate for candidate in taken], np.int64)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begins an episode in every place; place ``i`` has seed ``seed + i`` unless seeds are listed."""
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        seeds: list[int | None] = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [])
+        if not seeds and not self._seeded:
+            seeds = [int(s) for s in self.np_random.integers(1 << 62, size=self.num_envs)]
+        for index, own in enumerate(seeds):
+            if own is not None:
+                self._seeds[index], self._episodes[index] = own, 0
+        self._seeded = True
+        chosen = np.ones(self.num_envs, np.bool_)
+        if options and options.get("reset_mask") is not None:
+            chosen = np.asarray(options["reset_mask"], np.bool_)
+        for index in np.flatnonzero(chosen):
+            self._begin(int(index))
+        return self._observation(), {"action_mask": self._mask.copy()}
+
+    def _begin(self, index: int) -> None:
+        """Begins the next episode with a choice in a place."""
+        for _ in range(_EMPTY):
+            told = self._core.begin(index, int(self._seeds[index]), int(self._episodes[index]))
+            self._episodes[index] += 1
+            if not told[5]:
+                break
+        else:
+            raise ValueError(f"none of {_EMPTY} episodes has a choice to be taken")
+        self._candidates[index], self._mask[index], self._cluster[index], self._levels[index] = told[:4]
+        self._ended[index], self._cut[index], self._begins[index] = False, told[6], -1
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Takes a candidate in every episode."""
+        over = np.flatnonzero(self._ended | self._cut)
+        self._begins[over] = self._episodes[over]
+        self._episodes[over] += 1
+        self._core.step_all(
+            np.ascontiguousarray(actions, np.int64),
+            (self._seeds, self._begins),
+            self._candidates,
+            self._mask,
+            self._cluster,
+            self._levels,
+            self._rewards,
+            (self._ended, self._cut, self._invalid),
+        )
+        for index in over:
+            self._begins[index] = -1
+            if self._ended[index]:
+                self._begin(int(index))
+        info: dict[str, Any] = {"action_mask": self._mask.copy()}
+        if self._invalid.any():
+            info["invalid_action"] = self._invalid.copy()
+        ended = np.flatnonzero(self._ended | self._cut)
+        if len(ended):
+            told: NDArray[np.object_] = np.full(self.num_envs, None, object)
+            for index in ended:
+                told[index] = self._core.info(int(index))
+            info["episode"], info["_episode"] = told, self._ended | self._cut
+        return self._observation(), self._rewards.copy(), self._ended.copy(), self._cut.copy(), info
+
+    def _observation(self) -> Observation:
+        observation = {"candidates": self._candidates, "action_mask": self._mask, "level": self._levels}
+        if self._has_cluster:
+            observation["cluster"] = self._cluster
+        return {name: array.copy() for name, array in observation.items()} if self.copy else observation
+
+
+class Observer:
+    """Makes observations of what a policy is asked, for models that were trained on an environment."""
+
+    def __init__(self, space: gym.Space[Any]) -> None:
+        if not isinstance(space, spaces.Dict) or "candidates" not in space.spaces:
+            raise TypeError("the model was trained on other observations than those of this package's environments")
+        shape = space.spaces["candidates"].shape
+        assert shape is not None
+        self.rows, self.width = shape
+        self.has_cluster = "cluster" in space.spaces
+
+    def __call__(self, choice: Choice) -> tuple[Observation, NDArray[np.bool_]]:
+        """The observation of a choice, and which rows are candidates."""
+        if len(choice) > self.rows:
+            raise ValueError(f"{len(choice)} candidates; the model was trained on {self.rows} at most")
+        known = scenarios()[choice.scenario]
+        names = list(known.levels)
+        candidates = np.zeros((self.rows, self.width), np.float32)
+        candidates[: len(choice), : choice.features.shape[1]] = choice.features
+        mask = np.arange(self.rows) < len(choice)
+        observation: Observation = {
+            "candidates": candidates,
+            "action_mask": mask.astype(np.int8),
+            "level": np.int64(names.index(choice.level)),
+        }
+        if self.has_cluster:
+            shared = set(known.levels[choice.level].shared)
+            observation["cluster"] = np.array(
+                [choice[name][0] if name in shared else 0.0 for name in known.cluster], np.float32
+            )
+        return observation, mask
+
+
+def register() -> None:
+    """Makes the environments known to Gymnasium; it does so by itself where this package is installed."""
+    for scenario in ROWS:
+        name = f"SchedDistill/{scenario.capitalize()}-v0"
+        if name not in gym.registry:
+            gym.register(
+                name,
+                entry_point="sched_distill.envs:SchedEnv",
+                vector_entry_point="sched_distill.envs:SchedVectorEnv",
+                kwargs={"scenario": scenario},
+            )

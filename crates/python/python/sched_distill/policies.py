@@ -1,0 +1,173 @@
+"""Callables as schedulers."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._core import Choice, Question
+
+#: What a policy may be: the spec of one of the program's (``"fair"``), a callable, a `Policy`, or a student.
+PolicyLike = Any
+
+Asked = Literal["choice", "batch", "tables"]
+Answers = Literal["scores", "probabilities"]
+
+
+@runtime_checkable
+class Scores(Protocol):
+    """A callable that scores the candidates of a choice."""
+
+    def __call__(self, choice: Choice, /) -> ArrayLike | None: ...
+
+
+class Policy:
+    """A callable as a policy, kept under a name for as long as this object lives.
+
+    ``function`` is asked about a `Choice` and answers with a number per candidate: a score, of which the softmax is the
+    probability, or that probability itself (``answers="probabilities"``). ``None`` is no opinion: the first candidate
+    is taken. With ``asked="batch"`` it gets all choices of a level of a question in one `Choice`, of which ``starts``
+    says where each begins; with ``asked="tables"`` a `Question` in the tables of the scenario's contract, and answers
+    with a dictionary of arrays (docs/foreign-policies.md).
+
+    Features are handed over without a copy; answers are copied as 32-bit floats.
+
+    Episodes run side by side in threads, and the GIL lets one of them ask at a time. What a callable keeps from one
+    question to the next must therefore be an episode's own: if it has a method ``fresh()``, every episode asks a copy
+    that this makes, and if it has ``reset(seed)``, that is called before each.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str | None = None,
+        *,
+        asked: Asked = "choice",
+        answers: Answers = "scores",
+        mode: Literal["greedy", "sample"] = "greedy",
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"a policy must be callable, got {type(function).__name__}")
+        self.function, self.asked, self.answers, self.mode = function, asked, answers, mode
+        self.name = _free_name(name or _called(function))
+        _core.keep_policy(self.name, function, asked, answers == "probabilities", fingerprint(function))
+        self._forget = weakref.finalize(self, _core.forget_policy, self.name)
+
+    @property
+    def spec(self) -> str:
+        """What the program calls it: ``python:NAME``."""
+        return f"python:{self.name}" + (",mode=sample" if self.mode == "sample" else "")
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.spec}>"
+
+
+#: Names of policies that live.
+_names: weakref.WeakValueDictionary[str, Policy] = weakref.WeakValueDictionary()
+
+
+def _free_name(name: str) -> str:
+    """The name itself, or with a number if another policy has it."""
+    name = "".join(c if c.isalnum() or c in "_-." else "_" for c in name) or "policy"
+    known = {policy for policy in _core.kept_policies()}
+    free = name
+    number = 2
+    while free in known:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
+
+def _called(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    return "policy" if name == "<lambda>" else name
+
+
+def fingerprint(function: Callable[..., Any]) -> str:
+    """SHA-256 of what defines a callable, as far as that can be told: its source, or else its compiled code or its type.
+
+    A trace notes it, and a recording that is gone on with by another function of the same name is refused.
+    """
+    own: Any = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
+    try:
+        text = inspect.getsource(own).encode()
+    except (OSError, TypeError):
+        code = getattr(own, "__code__", None)
+        text = code.co_code if code is not None else repr(own).encode()
+    return hashlib.sha256(text).hexdigest()
+
+
+def named(policy: PolicyLike, kept: list[Policy]) -> str | os.PathLike[str]:
+    """The spec of a policy. Those that are made for it are put into ``kept``, and live as long as that."""
+    if isinstance(policy, (str, os.PathLike)):
+        spec = os.fspath(policy)
+        return spec
+    if isinstance(policy, Policy):
+        return policy.spec
+    as_policy = getattr(policy, "__policy__", None)
+    if as_policy is not None:
+        return as_policy()
+    if callable(policy):
+        kept.append(Policy(policy))
+        return kept[-1].spec
+    raise TypeError(f"a policy is a spec, a callable, a Policy or a Student, not {type(policy).__name__}")
+
+
+def from_torch(module: Any, name: str | None = None, *, mode: Literal["greedy", "sample"] = "greedy") -> Policy:
+    """A PyTorch module as a policy, or one for each level that is asked (a dictionary by level).
+
+    A module takes a float32 tensor of shape ``(candidates, features)`` and gives a score per candidate. It is called
+    without gradients, in evaluation mode.
+    """
+    import torch  # pyright: ignore[reportMissingImports]
+
+    modules: Mapping[str, Any] | None = module if isinstance(module, Mapping) else None
+    for part in modules.values() if modules is not None else [module]:
+        part.eval()
+
+    def score(choice: Choice) -> NDArray[np.float32] | None:
+        asked = modules.get(choice.level) if modules is not None else module
+        if asked is None:
+            return None
+        with torch.no_grad():
+            return asked(torch.from_numpy(choice.features)).reshape(-1).numpy()
+
+    return Policy(score, name or type(module).__name__, asked="batch", mode=mode)
+
+
+def from_sb3(model: Any, name: str | None = None, *, mode: Literal["greedy", "sample"] = "greedy") -> Policy:
+    """A model of Stable-Baselines3 that was trained on an environment of this package, as a policy.
+
+    Models with masks (``MaskablePPO``) and without are taken. What they are asked is what they saw as observations.
+    """
+    from .envs import Observer
+
+    observer = Observer(model.observation_space)
+
+    def probabilities(choice: Choice) -> NDArray[np.float32]:
+        observation, mask = observer(choice)
+        tensor, _ = model.policy.obs_to_tensor(observation)
+        import torch  # pyright: ignore[reportMissingImports]
+
+        with torch.no_grad():
+            try:
+                distribution = model.policy.get_distribution(tensor, action_masks=mask)
+            except TypeError:
+                distribution = model.policy.get_distribution(tensor)
+            logits = distribution.distribution.logits
+        return logits.reshape(-1).numpy()[: len(choice)]
+
+    return Policy(probabilities, name or type(model).__name__, mode=mode)
+
+
+__all__ = ["Choice", "Policy", "PolicyLike", "Question", "fingerprint", "from_sb3", "from_torch"]

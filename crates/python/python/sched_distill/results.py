@@ -1,0 +1,368 @@
+"""What commands give back: their JSON (docs/json-output.md) as objects with fields.
+
+A result has the fields of the program's JSON line as attributes, ``to_dict()`` for all of it, and ``table(name)`` for a
+list of objects in it, which polars, pandas and pyarrow read. In a notebook it shows itself.
+"""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .table import Table
+
+if TYPE_CHECKING:
+    from .student import Student
+
+#: An object of JSON.
+Json = dict[str, Any]
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float, bool))
+
+
+def _brief(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, dict) and set(value) == {"value", "low", "high"}:
+        estimate = [value[key] for key in ("value", "low", "high")]
+        known, low, high = (f"{x:.4g}" if isinstance(x, (int, float)) else str(x) for x in estimate)
+        return known if low == high else f"{known} [{low}, {high}]"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
+
+
+class Result(Mapping[str, Any]):
+    """What a command gave back. It is a mapping of the fields of its (last) JSON line."""
+
+    #: Lists of objects that are shown as tables, the most telling first.
+    shown: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, command: str, lines: list[Json]) -> None:
+        self.command = command
+        #: All JSON lines of the command, in order.
+        self.lines = lines
+        own = lines[-1] if lines else {}
+        self._own: Json = {key: value for key, value in own.items() if key not in ("type", "schema_version")}
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_own"][name]
+        except KeyError:
+            fields = ", ".join(self.__dict__.get("_own", {}))
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}; it has {fields}") from None
+
+    def __getitem__(self, key: str) -> Any:
+        return self._own[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._own})
+
+    def to_dict(self) -> Json:
+        """The fields, as the program's JSON has them."""
+        return dict(self._own)
+
+    def table(self, name: str) -> Table:
+        """A list of objects as a table, by its path, e.g. ``"fidelity"`` or ``"closed_loop.policies"``.
+
+        Of an object within a row each field is a column of its own: ``top1.value``. Lists are left out.
+        """
+        found: Any = self._own
+        for part in name.split("."):
+            found = found[part]
+        return Table.of_rows(found)
+
+    def __repr__(self) -> str:
+        parts = [f"{key}={_brief(value)}" for key, value in self._own.items() if _plain(value)]
+        return f"<{type(self).__name__} {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        title = f"<b>{escape(self.command)}</b>"
+        plain = [(key, value) for key, value in self._own.items() if _plain(value) and value is not None]
+        rows = "".join(
+            f"<tr><td style='text-align:left'>{escape(key)}</td><td style='text-align:left'>{escape(_brief(value))}</td></tr>"
+            for key, value in plain
+        )
+        tables = "".join(f"<div>{escape(name)}</div>{self.table(name)._repr_html_()}" for name in self._tables())
+        return f"{title}<table>{rows}</table>{tables}{self._more_html()}"
+
+    def _more_html(self) -> str:
+        return ""
+
+    def _tables(self) -> list[str]:
+        return [name for name in self.shown if isinstance(self._own.get(name), list) and self._own[name]]
+
+
+class Written(Result):
+    """A result that a file or folder holds, which takes its place wherever a path is wanted."""
+
+    #: The field that names it.
+    at: ClassVar[str] = "output"
+
+    @property
+    def path(self) -> Path:
+        """The file or folder."""
+        return Path(self._own[self.at])
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+class Trace(Written):
+    """A recording: a folder with a manifest and a table per level."""
+
+    at = "dir"
+    dir: str
+    hash: str
+    manifest: Json
+
+    @property
+    def levels(self) -> list[str]:
+        """Names of the levels."""
+        return [level["name"] for level in self.manifest["feature_set"]["levels"]]
+
+
+class Fit(Written):
+    """A student that was fitted."""
+
+    at = "student"
+    shown = ("fidelity",)
+    hash: str
+    size: int
+    fidelity: list[Json]
+    skipped: list[str]
+    sizes: Json | None
+
+    def load(self) -> Student:
+        """The student itself."""
+        from .student import Student
+
+        return Student.load(self.path)
+
+    def _more_html(self) -> str:
+        return f"<pre>{escape(self.load().rules())}</pre>"
+
+
+class Augmented(Fit):
+    """A student with guards and other numbers, and what the search came to."""
+
+    shown = ()
+    guards: list[Json]
+    patches: int
+    agreement: float
+    steps: list[Json]
+    closed_loop: Json | None
+
+
+class Patched(Fit):
+    """A student with a change, and what that does."""
+
+    at = "written"
+    shown = ()
+    changed_decisions: Json | None
+    closed_loop: Json | None
+
+
+class Loop(Written):
+    """Students that were fitted one after the other, each on what the one before met."""
+
+    at = "dir"
+    dir: str
+    student: str
+    best: int
+
+
+class Evaluation(Result):
+    """How faithful a student is, and how it schedules."""
+
+    shown = ("fidelity",)
+    same_jobs: bool
+    fidelity: list[Json]
+    closed_loop: Json | None
+
+
+class Explanation(Result):
+    """What a student goes by, level by level."""
+
+    levels: list[Json]
+
+
+class Report(Written):
+    """A report: a page that any browser shows."""
+
+    at = "page"
+    page: str
+    card: str
+    charts: list[str]
+    data: list[str]
+    verdict: str
+    advice: str | None
+    gates_missed: list[str]
+
+    def open(self) -> None:
+        """Shows the page in a browser."""
+        webbrowser.open(self.path.resolve().as_uri())
+
+    def _repr_html_(self) -> str:
+        card = Path(self._own["card"])
+        picture = card.read_text(encoding="utf-8") if card.suffix == ".svg" and card.is_file() else ""
+        words = "<br>".join(escape(line) for line in self.verdict.splitlines())
+        return f"<p>{words}</p>{picture}<p><a href='{escape(self.page)}'>{escape(self.page)}</a></p>"
+
+
+class Demo(Written):
+    """A run from a scheduler to a report: its run directory, its student and the page."""
+
+    at = "run"
+    run: str
+    report: str
+    student: str
+    trace: str
+    evaluation: Json
+    verdict: str
+
+    def load(self) -> Student:
+        """The student that was chosen."""
+        from .student import Student
+
+        return Student.load(self.path / "student.json")
+
+    def open(self) -> None:
+        """Shows the report in a browser."""
+        webbrowser.open(Path(self.report).resolve().as_uri())
+
+    def _repr_html_(self) -> str:
+        card = Path(self.report).parent / "card.svg"
+        picture = card.read_text(encoding="utf-8") if card.is_file() else ""
+        words = "<br>".join(escape(line) for line in self.verdict.splitlines())
+        rules = escape(self.load().rules())
+        return f"<p>{words}</p>{picture}<pre>{rules}</pre><p><a href='{escape(self.report)}'>{escape(self.report)}</a></p>"
+
+
+class Simulation(Result):
+    """Schedulers compared on the same episodes of a workload, or of several."""
+
+    shown = ("policies",)
+    workload: str
+    episodes: int
+    figures: list[Json]
+    policies: list[Json]
+    comparisons: list[Json]
+
+
+class Identity(Result):
+    """Which known rules a teacher schedules like."""
+
+    shown = ("rows",)
+    teacher: str
+    rows: list[Json]
+
+
+class Features(Result):
+    """What features are worth, level by level: its `lines` have one object per level."""
+
+    level: str
+    selection: Json
+
+
+class Front(Result):
+    """Size against fidelity."""
+
+    levels: list[Json]
+    totals: list[Json]
+
+
+class Diff(Result):
+    """What differs between two students."""
+
+    structure: list[Json]
+    agreement: list[Json]
+    changed_decisions: Json | None
+
+
+class Attack(Written):
+    """What users gain by declaring other jobs than they have."""
+
+    at = "dir"
+    shown = ("figures",)
+    figures: list[Json]
+
+
+class Conformance(Result):
+    """Whether a policy keeps to the contract."""
+
+    passed: bool
+    found: Json
+
+
+class Inspection(Result):
+    """What a file or folder is."""
+
+
+class Imported(Written):
+    """Jobs of a log, as a workload file."""
+
+    at = "output"
+    output: str
+    scenario: str
+    workload: str
+    jobs: int
+    bytes: int
+    survey: Json
+
+
+class Export(Result):
+    """A student in another form: its text, or the files that hold it."""
+
+    levels: list[str]
+
+    def __str__(self) -> str:
+        return str(self._own.get("text", ""))
+
+
+class Shadowed(Result):
+    """How a policy would have decided beside the present scheduler."""
+
+    passed: bool
+    report: Json
+
+
+#: Which class a command's result is of.
+_CLASSES: dict[str, type[Result]] = {
+    "advise": Demo,
+    "attack": Attack,
+    "augment": Augmented,
+    "check-policy": Conformance,
+    "demo": Demo,
+    "diff": Diff,
+    "evaluate": Evaluation,
+    "explain": Explanation,
+    "export": Export,
+    "features": Features,
+    "fit": Fit,
+    "front": Front,
+    "identify": Identity,
+    "import": Imported,
+    "inspect": Inspection,
+    "loop": Loop,
+    "patch": Patched,
+    "record": Trace,
+    "report": Report,
+    "shadow": Shadowed,
+    "simulate": Simulation,
+}
+
+
+def of(command: str, lines: list[Json]) -> Any:
+    """The result of a command."""
+    return _CLASSES.get(command, Result)(command, lines)

@@ -1,0 +1,89 @@
+"""Tables that other libraries read, by the Arrow PyCapsule interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+#: A column: numbers, or text with `None` for what is missing.
+Column = NDArray[Any] | list[str | None]
+
+#: Rows that a notebook shows.
+_SHOWN = 20
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif not isinstance(value, list):
+            yield prefix + key, value
+
+
+def _column(values: list[Any]) -> Column:
+    """Numbers with NaN for what is missing; everything else is text."""
+    known = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in known) and len(known) == len(values):
+        return np.array(values, dtype=np.bool_)
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in known) and len(known) == len(values):
+        return np.array(values, dtype=np.int64)
+    if known and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return [None if value is None else str(value) for value in values]
+
+
+class Table(Mapping[str, Column]):
+    """Columns by name, all of one length: ``polars.DataFrame(table)``, ``pyarrow.table(table)``."""
+
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        self.columns = dict(columns)
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, Any]]) -> Table:
+        """Objects of JSON, a row each."""
+        flat = [dict(_flat(row)) for row in rows]
+        names = dict.fromkeys(name for row in flat for name in row)
+        return cls({name: _column([row.get(name) for row in flat]) for name in names})
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.columns.values()), []))
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Lists by name."""
+        return {name: list(values) for name, values in self.columns.items()}
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return _core.arrow_stream(
+            [(name, values if isinstance(values, list) else np.ascontiguousarray(values)) for name, values in self.items()]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Table {self.height} rows: {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        def cell(value: Any) -> str:
+            text = "" if value is None else f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
+            return f"<td>{escape(text)}</td>"
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = range(min(self.height, _SHOWN))
+        body = "".join("<tr>" + "".join(cell(self[name][i]) for name in self) + "</tr>" for i in rows)
+        more = f"<div>{self.height - _SHOWN} more rows</div>" if self.height > _SHOWN else ""
+        return f"<table><tr>{head}</tr>{body}</table>{more}"

@@ -1,0 +1,259 @@
+//! Episodes as arrays: what environments of Gymnasium stand on.
+
+use crate::{
+    memory, running,
+    running::{Episode, Open},
+    scenario::with_scenario,
+};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3,
+};
+use pyo3::{
+    exceptions::{PyIndexError, PyValueError},
+    prelude::*,
+    types::PyDict,
+};
+use rayon::prelude::*;
+use sched_distill::rng::Split;
+use std::thread;
+
+/// Episodes that are stepped through side by side, each a choice at a time.
+#[pyclass(module = "sched_distill._core")]
+pub(super) struct Episodes {
+    all: Vec<Box<dyn Episode>>,
+    split: Split,
+    /// Candidates that an observation has room for.
+    rows: usize,
+    width: usize,
+}
+
+fn split_named(name: &str) -> PyResult<Split> {
+    let found = Split::ALL.into_iter().find(|split| split.name() == name);
+    found.ok_or_else(|| {
+        let names = Split::ALL.map(Split::name).join(", ");
+        PyValueError::new_err(format!("split must be one of {names}, got `{name}`"))
+    })
+}
+
+/// Does something on a thread that may run out of memory, without the GIL.
+fn aside<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    if let Some(error) = memory::error() {
+        return Err(error);
+    }
+    py.detach(|| {
+        thread::scope(|scope| {
+            let worker = scope.spawn(work);
+            while !worker.is_finished() && memory::error().is_none() {
+                thread::park_timeout(std::time::Duration::from_millis(1));
+            }
+            worker.join().map_err(|_| PyValueError::new_err("a mistake in distill: please report it"))
+        })
+    })
+}
+
+/// What one observation is written to.
+struct Row<'a> {
+    candidates: &'a mut [f32],
+    mask: &'a mut [i8],
+    cluster: &'a mut [f32],
+}
+
+impl Row<'_> {
+    /// Writes an observation; what it held before is overwritten.
+    fn write(self, open: &Open, width: usize) {
+        let rows = self.mask.len();
+        let count = open.count.min(rows);
+        self.candidates.fill(0.0);
+        self.mask.fill(0);
+        if let Some(own) = open.rows.len().checked_div(open.count) {
+            for (to, from) in self.candidates.chunks_exact_mut(width).zip(open.rows.chunks_exact(own)) {
+                to[..own].copy_from_slice(from);
+            }
+            for (to, &allowed) in self.mask.iter_mut().zip(&open.allowed[..count]) {
+                *to = i8::from(allowed);
+            }
+        }
+        self.cluster.copy_from_slice(&open.cluster);
+    }
+}
+
+/// Candidates, mask, cluster, level, reward, whether it has ended, whether there are more candidates than rows, and whether the action
+/// was none of those allowed.
+type Step<'py> =
+    (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<i8>>, Bound<'py, PyArray1<f32>>, usize, f64, bool, bool, bool);
+
+impl Episodes {
+    fn one(&mut self, index: usize) -> PyResult<&mut Box<dyn Episode>> {
+        let count = self.all.len();
+        self.all.get_mut(index).ok_or_else(|| PyIndexError::new_err(format!("there are {count} episodes")))
+    }
+
+    fn told<'py>(&self, py: Python<'py>, index: usize, reward: Option<f64>) -> Step<'py> {
+        let open = self.all[index].open();
+        let mut candidates = vec![0.0; self.rows * self.width];
+        let (mut mask, mut cluster) = (vec![0; self.rows], vec![0.0; open.cluster.len()]);
+        Row { candidates: &mut candidates, mask: &mut mask, cluster: &mut cluster }.write(open, self.width);
+        use numpy::PyArrayMethods as _;
+        let candidates = candidates.into_pyarray(py).reshape([self.rows, self.width]);
+        let candidates = candidates.unwrap_or_else(|_| PyArray2::zeros(py, [0, 0], false));
+        let ended = open.end.is_some();
+        let (mask, cluster) = (mask.into_pyarray(py), cluster.into_pyarray(py));
+        let overflows = open.count > self.rows;
+        (candidates, mask, cluster, open.level, reward.unwrap_or(0.0), ended, overflows, reward.is_none())
+    }
+}
+
+#[pymethods]
+impl Episodes {
+    /// ``count`` episodes of a workload at a time; ``rows`` is how many candidates an observation has room for, and with ``joint`` these are
+    /// whole decisions.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        scenario: &str,
+        workload: &str,
+        split: &str,
+        count: usize,
+        rows: usize,
+        joint: bool,
+    ) -> PyResult<Self> {
+        let split = split_named(split)?;
+        let unknown = || Err(format!("unknown scenario `{scenario}`; there are {}", running::scenarios()));
+        let opened = aside(py, || with_scenario!(scenario, S => running::open::<S>(workload, joint), unknown()))?;
+        let first = opened.map_err(PyValueError::new_err)?;
+        let width = first.shape().width();
+        let all = (1..count).map(|_| first.another()).collect();
+        let mut episodes = Self { all, split, rows, width };
+        episodes.all.insert(0, first);
+        Ok(episodes)
+    }
+
+    /// How many candidates an observation has room for.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns of an observation: those of the widest level.
+    #[getter]
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Names of what all candidates share.
+    #[getter]
+    fn cluster(&self) -> Vec<String> {
+        self.all.first().map_or(Vec::new(), |episode| episode.shape().cluster.clone())
+    }
+
+    /// Jobs of an episode.
+    fn jobs(&self, py: Python<'_>, seed: u64, episode: u32) -> PyResult<usize> {
+        let Some(first) = self.all.first() else { return Ok(0) };
+        aside(py, || first.jobs(seed, self.split, episode))
+    }
+
+    /// Begins an episode in the place of that index.
+    fn begin<'py>(&mut self, py: Python<'py>, index: usize, seed: u64, episode: u32) -> PyResult<Step<'py>> {
+        let split = self.split;
+        let one = self.one(index)?;
+        aside(py, || one.begin(seed, split, episode))?;
+        Ok(self.told(py, index, Some(0.0)))
+    }
+
+    /// Takes a candidate in the first episode.
+    fn step<'py>(&mut self, py: Python<'py>, action: i64) -> PyResult<Step<'py>> {
+        let rows = self.rows;
+        let one = self.one(0)?;
+        if one.open().count > rows {
+            return Err(PyValueError::new_err("the episode was truncated; call reset"));
+        }
+        let reward = py.detach(|| one.take(action)).map_err(PyValueError::new_err)?;
+        Ok(self.told(py, 0, reward))
+    }
+
+    /// Takes a candidate in every episode, or begins episode ``begins[i]`` where that is not negative, in threads and without the GIL.
+    /// Observations, levels, rewards and ends are written to the arrays.
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a step")]
+    fn step_all(
+        &mut self,
+        py: Python<'_>,
+        actions: PyReadonlyArray1<'_, i64>,
+        begun: (PyReadonlyArray1<'_, u64>, PyReadonlyArray1<'_, i64>),
+        mut candidates: PyReadwriteArray3<'_, f32>,
+        mut mask: PyReadwriteArray2<'_, i8>,
+        mut cluster: PyReadwriteArray2<'_, f32>,
+        mut levels: PyReadwriteArray1<'_, i64>,
+        mut rewards: PyReadwriteArray1<'_, f64>,
+        ends: (PyReadwriteArray1<'_, bool>, PyReadwriteArray1<'_, bool>, PyReadwriteArray1<'_, bool>),
+    ) -> PyResult<()> {
+        let ((seeds, begins), (mut terminated, mut truncated, mut invalid)) = (begun, ends);
+        let (count, rows, width, split) = (self.all.len(), self.rows, self.width, self.split);
+        let shared = self.all.first().map_or(0, |episode| episode.shape().cluster.len());
+        let (actions, seeds, begins) = (actions.as_slice()?, seeds.as_slice()?, begins.as_slice()?);
+        let (candidates, mask, cluster) = (candidates.as_slice_mut()?, mask.as_slice_mut()?, cluster.as_slice_mut()?);
+        let (levels, rewards) = (levels.as_slice_mut()?, rewards.as_slice_mut()?);
+        let (terminated, truncated) = (terminated.as_slice_mut()?, truncated.as_slice_mut()?);
+        let invalid = invalid.as_slice_mut()?;
+        let ends = [terminated.len(), truncated.len(), invalid.len()];
+        let sizes = [actions.len(), seeds.len(), begins.len(), levels.len(), rewards.len()];
+        let fits =
+            candidates.len() == count * rows * width && mask.len() == count * rows && cluster.len() == count * shared;
+        if !fits || sizes.iter().chain(&ends).any(|&size| size != count) {
+            return Err(PyValueError::new_err(format!(
+                "arrays for {count} episodes of {rows} rows of {width} columns are wanted"
+            )));
+        }
+        let all = &mut self.all;
+        let done: Result<(), String> = py.detach(|| {
+            let observed = candidates.par_chunks_mut((rows * width).max(1)).zip(mask.par_chunks_mut(rows.max(1)));
+            let observed = observed.zip(cluster.par_chunks_mut(shared.max(1)));
+            let told = levels.par_iter_mut().zip(rewards).zip(terminated).zip(truncated).zip(invalid);
+            let asked = actions.par_iter().zip(seeds).zip(begins);
+            all.par_iter_mut().zip(asked).zip(observed).zip(told).try_for_each(
+                |(
+                    ((episode, ((&action, &seed), &begin)), ((candidates, mask), cluster)),
+                    ((((level, reward), ended), cut), invalid),
+                )| {
+                    let rewarded = match u32::try_from(begin) {
+                        Ok(number) => {
+                            episode.begin(seed, split, number);
+                            Some(0.0)
+                        }
+                        Err(_) => episode.take(action)?,
+                    };
+                    (*reward, *invalid) = (rewarded.unwrap_or(0.0), rewarded.is_none());
+                    let open = episode.open();
+                    (*level, *ended, *cut) = (open.level as i64, open.end.is_some(), open.count > rows);
+                    Row { candidates, mask, cluster }.write(open, width);
+                    Ok(())
+                },
+            )
+        });
+        done.map_err(PyValueError::new_err)
+    }
+
+    /// The candidate that a policy of the program would take in the episode of that index; none if what it would decide is no candidate.
+    fn advice(&mut self, py: Python<'_>, index: usize, policy: &str) -> PyResult<Option<usize>> {
+        let one = self.one(index)?;
+        py.detach(|| one.advice(policy)).map_err(PyValueError::new_err)
+    }
+
+    /// What is open in the episode of that index: numbers beside the arrays.
+    fn info<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
+        let open = self.one(index)?.open();
+        let info = PyDict::new(py);
+        info.set_item("time_ms", open.time_ms)?;
+        info.set_item("kind", open.kind)?;
+        info.set_item("candidates", open.count)?;
+        info.set_item("decisions", open.decisions)?;
+        if let Some(end) = &open.end {
+            let figures = PyDict::new(py);
+            for (name, value) in &end.figures {
+                figures.set_item(name, value)?;
+            }
+            info.set_item("figures", figures)?;
+            info.set_item("stall", end.stall.map(|stall| stall.name()))?;
+        }
+        Ok(info)
+    }
+}

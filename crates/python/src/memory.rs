@@ -1,0 +1,107 @@
+//! The end of memory in a process that is somebody else's: an exception, never the end of the interpreter.
+//!
+//! Rust has no way back from an allocation that fails. Commands therefore run on threads of their own: the thread that gets no more
+//! memory stops where it is, for good, and the one that waits for it raises `MemoryError`. What the stopped thread holds is lost,
+//! locks included, so that no other command is begun in that process.
+
+use pyo3::{PyErr, exceptions::PyMemoryError};
+use sched_distill::cli;
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+};
+
+/// Whether the process is the program's own, which then ends as the program does.
+static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Whether a thread has stopped, and the bytes that it asked for; 0 where that is not known.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Whether this is a thread of the interpreter's, which must not stop.
+    static OF_PYTHON: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on the process is the program's own.
+pub(super) fn is_program() {
+    IS_PROGRAM.store(true, Ordering::Relaxed);
+}
+
+/// Marks the thread at hand as one of the interpreter's.
+pub(super) fn of_python() {
+    OF_PYTHON.set(true);
+}
+
+/// Leaves it to readers of tables to say what their decoder panics about.
+pub(super) fn quiet() {
+    of_python();
+    cli::quiet_decoders(|| {
+        without(0);
+    });
+}
+
+/// The exception for a thread that has stopped, if one has.
+pub(super) fn error() -> Option<PyErr> {
+    STOPPED.load(Ordering::Acquire).then(|| {
+        let bytes = Some(BYTES.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0);
+        let said = cli::shortage(bytes);
+        PyMemoryError::new_err(format!(
+            "{said}; save what you need and start Python anew: no other command is begun here"
+        ))
+    })
+}
+
+/// Stops the thread at hand, unless the interpreter needs it.
+#[cold]
+fn stop(bytes: usize) {
+    if OF_PYTHON.get() {
+        return;
+    }
+    BYTES.store(bytes, Ordering::Relaxed);
+    STOPPED.store(true, Ordering::Release);
+    loop {
+        thread::park();
+    }
+}
+
+/// The system's allocator; where that has no more memory, the thread stops.
+pub(super) struct Allocator;
+
+/// What to do where the system has given nothing: nothing is handed on, if anything at all.
+#[cold]
+fn without(bytes: usize) -> *mut u8 {
+    match IS_PROGRAM.load(Ordering::Relaxed) {
+        true => cli::end_for_memory(Some(bytes)),
+        false => stop(bytes),
+    }
+    std::ptr::null_mut()
+}
+
+// SAFETY: all calls go to the system's allocator as they come, and so does what it returns.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        let at = unsafe { System.alloc(layout) };
+        if at.is_null() { without(layout.size()) } else { at }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        let at = unsafe { System.alloc_zeroed(layout) };
+        if at.is_null() { without(layout.size()) } else { at }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        let new = unsafe { System.realloc(at, layout, size) };
+        if new.is_null() { without(size) } else { new }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
