@@ -51,7 +51,7 @@ def type_of(parameter: dict) -> str:
         single = "PolicyLike"
     elif parameter["choices"]:
         single = "Literal[" + ", ".join(f'"{choice}"' for choice in parameter["choices"]) + "]"
-    elif parameter["value"] in ("JSON", "FILE|JSON", "PARAMS"):
+    elif parameter["id"] == "params":
         single = "Path | Mapping[str, Any]"
     else:
         single = TYPES[parameter["kind"]]

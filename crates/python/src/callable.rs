@@ -64,36 +64,35 @@ pub(super) fn take_error() -> Option<PyErr> {
     lock(&ERROR).take()
 }
 
-/// Keeps a callable under a name, as which it is a policy: `python:NAME`.
+/// Keeps a callable under a name, or under that with a number if another one has it; the name, as which it is a policy: `python:NAME`.
 #[pyfunction]
 pub(super) fn keep_policy(
-    name: String,
+    name: &str,
     function: Py<PyAny>,
     asked: &str,
     says_probabilities: bool,
     hash: String,
-) -> PyResult<()> {
+) -> PyResult<String> {
     let asked = match asked {
         "choice" => Asked::Choice,
         "batch" => Asked::Batch,
         "tables" => Asked::Tables,
         other => return Err(PyValueError::new_err(format!("asked must be choice, batch or tables, got {other}"))),
     };
+    let mut all = lock(&CALLABLES);
+    let all = all.get_or_insert_default();
+    let mut names = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
+    // There are more names than callables.
+    let name = names.find(|name| !all.contains_key(name)).unwrap_or_default();
     let callable = Callable { name: name.clone(), function, asked, says_probabilities, hash };
-    lock(&CALLABLES).get_or_insert_default().insert(name, Arc::new(callable));
-    Ok(())
+    all.insert(name.clone(), Arc::new(callable));
+    Ok(name)
 }
 
 /// Forgets a callable.
 #[pyfunction]
 pub(super) fn forget_policy(name: &str) {
     lock(&CALLABLES).get_or_insert_default().remove(name);
-}
-
-/// Names of the callables that are kept.
-#[pyfunction]
-pub(super) fn kept_policies() -> Vec<String> {
-    lock(&CALLABLES).as_ref().map_or(Vec::new(), |all| all.keys().cloned().collect())
 }
 
 /// The callable of that name, or the names there are.

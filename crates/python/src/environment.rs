@@ -2,7 +2,7 @@
 
 use crate::{
     memory, running,
-    running::{Episode, Open},
+    running::{Episode, Open, Plays},
     scenario::with_scenario,
 };
 use numpy::{
@@ -105,8 +105,9 @@ impl Episodes {
 
 #[pymethods]
 impl Episodes {
-    /// ``count`` episodes of a workload at a time; ``rows`` is how many candidates an observation has room for, and with ``joint`` these are
-    /// whole decisions.
+    /// ``count`` episodes of a workload at a time; ``rows`` is how many candidates an observation has room for, and ``plays`` says
+    /// whether these are whole decisions, and whether to give nothing is one of them, and whether what
+    /// may strand the cluster is ruled out.
     #[new]
     fn new(
         py: Python<'_>,
@@ -115,11 +116,12 @@ impl Episodes {
         split: &str,
         count: usize,
         rows: usize,
-        joint: bool,
+        plays: (bool, bool, bool),
     ) -> PyResult<Self> {
+        let plays = Plays { joint: plays.0, abstains: plays.1, safe: plays.2 };
         let split = split_named(split)?;
         let unknown = || Err(format!("unknown scenario `{scenario}`; there are {}", running::scenarios()));
-        let opened = aside(py, || with_scenario!(scenario, S => running::open::<S>(workload, joint), unknown()))?;
+        let opened = aside(py, || with_scenario!(scenario, S => running::open::<S>(workload, plays), unknown()))?;
         let first = opened.map_err(PyValueError::new_err)?;
         let width = first.shape().width();
         let all = (1..count).map(|_| first.another()).collect();

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         arrow::arrow_stream,
-        callable::{Choice, Question, forget_policy, keep_policy, kept_policies},
+        callable::{Choice, Question, forget_policy, keep_policy},
         command::{commands, decode_table, main, run},
         environment::Episodes,
         recorder::RecorderCore,

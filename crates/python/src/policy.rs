@@ -239,6 +239,8 @@ impl Answers {
     /// Has the candidates at a path scored, and where the callable takes batches those of all other paths of that length.
     fn ask<S: Scenario>(&mut self, seen: &S::View<'_>, questions: &mut S::Questions, path: &[usize]) {
         let level = &(S::INFO.feature_set)().levels[path.len()];
+        // A path that is a whole decision has no candidates, and nothing is asked about it.
+        self.scores.insert(path.to_vec(), Vec::new());
         let mut paths = vec![path.to_vec()];
         // Of amounts only those of what is decided are told.
         if self.own.callable.asked == Asked::Batch && !path.is_empty() && !level.is_amount() {

@@ -19,7 +19,7 @@ pub(super) struct Open {
     pub(super) count: usize,
     /// Their features, row-major.
     pub(super) rows: Vec<f32>,
-    /// Who may be taken: not those after whom nothing need happen any more although jobs are unfinished.
+    /// Who may be taken.
     pub(super) allowed: Vec<bool>,
     /// What all candidates share, by [`Shape::cluster`]; 0 of what another level shares.
     pub(super) cluster: Vec<f32>,
@@ -50,12 +50,23 @@ pub(super) struct Shape {
     places: Vec<Vec<(usize, usize)>>,
     /// By level: its columns.
     widths: Vec<usize>,
+    plays: Plays,
+}
+
+/// How an episode is stepped through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plays {
     /// Whether a choice is a whole decision, whose row has the columns of all levels, not one of its levels.
-    joint: bool,
+    pub(super) joint: bool,
+    /// Whether to give nothing is a candidate where policies may differ in that, the last one of the first level.
+    pub(super) abstains: bool,
+    /// Whether candidates are ruled out after whom nothing need happen any more although jobs are unfinished, as students and networks
+    /// do where there are others.
+    pub(super) safe: bool,
 }
 
 impl Shape {
-    fn of<S: Hosted>(joint: bool) -> Self {
+    fn of<S: Hosted>(plays: Plays) -> Self {
         let levels = &(S::INFO.feature_set)().levels;
         let (mut cluster, mut places) = (Vec::<String>::new(), Vec::new());
         for level in levels {
@@ -70,12 +81,12 @@ impl Shape {
             }
             places.push(here);
         }
-        Self { cluster, places, widths: levels.iter().map(|level| level.features.len()).collect(), joint }
+        Self { cluster, places, widths: levels.iter().map(|level| level.features.len()).collect(), plays }
     }
 
     /// Columns of the widest choice.
     pub(super) fn width(&self) -> usize {
-        match self.joint {
+        match self.plays.joint {
             true => self.widths.iter().sum(),
             false => self.widths.iter().copied().max().unwrap_or(0),
         }
@@ -94,7 +105,7 @@ pub(super) trait Episode: Send + Sync {
     /// changes by on the way, the more the better. There is none of a candidate that is not there or not allowed, and nothing changes.
     fn take(&mut self, candidate: i64) -> Result<Option<f64>, String>;
 
-    /// The candidate that a policy would take; `None` where it decides something that is none of the candidates.
+    /// The candidate that a policy would take; `None` where it decides something that is none of the candidates that may be taken.
     fn advice(&mut self, policy: &str) -> Result<Option<usize>, String>;
 
     fn shape(&self) -> &Shape;
@@ -107,10 +118,10 @@ pub(super) trait Episode: Send + Sync {
 }
 
 /// Opens a workload of a scenario to step through.
-pub(super) fn open<S: Hosted>(workload: &str, joint: bool) -> Result<Box<dyn Episode>, String> {
+pub(super) fn open<S: Hosted>(workload: &str, plays: Plays) -> Result<Box<dyn Episode>, String> {
     let spec: Spec = workload.parse().map_err(|e| format!("{e}"))?;
     let workload = S::open_workload(&spec).map_err(|e| e.to_string())?;
-    Ok(Box::new(Running::<S>::new(Arc::new(workload), Shape::of::<S>(joint))))
+    Ok(Box::new(Running::<S>::new(Arc::new(workload), Shape::of::<S>(plays))))
 }
 
 struct Running<S: Hosted> {
@@ -159,6 +170,7 @@ impl<S: Hosted> Running<S> {
         let Self { sim: Some(sim), questions, path, open, shape, paths, rows, .. } = self else {
             return Err("no episode has begun; call reset first".to_owned());
         };
+        let Plays { joint, abstains, safe } = shape.plays;
         let mut cost = 0.0;
         loop {
             let Some(seen) = sim.view() else {
@@ -178,12 +190,12 @@ impl<S: Hosted> Running<S> {
             }
             open.rows.clear();
             let level = path.len();
-            let count = if shape.joint && path.is_empty() {
+            let count = if joint && path.is_empty() {
                 paths.clear();
-                decisions::<S>(&seen, questions, path, rows, (&shape.widths, paths, &mut open.rows));
+                decisions::<S>(&seen, questions, (path, abstains), rows, (&shape.widths, paths, &mut open.rows));
                 paths.len()
-            } else if level < shape.widths.len() && !shape.joint {
-                questions.rows(&seen, path, false, &mut open.rows)
+            } else if level < shape.widths.len() && !joint {
+                questions.rows(&seen, path, abstains, &mut open.rows)
             } else {
                 0
             };
@@ -200,9 +212,9 @@ impl<S: Hosted> Running<S> {
                     open.decisions += 1;
                     path.clear();
                 }
-                1 if shape.joint => path.clone_from(&paths[0]),
+                1 if joint => path.clone_from(&paths[0]),
                 1 => path.push(0),
-                count if shape.joint => {
+                count if joint => {
                     (open.level, open.count) = (0, count);
                     open.cluster.fill(0.0);
                     let mut first = 0;
@@ -211,7 +223,8 @@ impl<S: Hosted> Running<S> {
                         first += width;
                     }
                     open.allowed.clear();
-                    open.allowed.extend(paths.iter().map(|path| !S::strands(&seen, questions.decision(&seen, path))));
+                    open.allowed
+                        .extend(paths.iter().map(|path| !safe || !S::strands(&seen, questions.decision(&seen, path))));
                     if !open.allowed.contains(&true) {
                         open.allowed.fill(true);
                     }
@@ -226,7 +239,7 @@ impl<S: Hosted> Running<S> {
                     open.allowed.clear();
                     for candidate in 0..count {
                         path.push(candidate);
-                        open.allowed.push(!questions.strands(&seen, path));
+                        open.allowed.push(!safe || !questions.strands(&seen, path));
                         path.pop();
                     }
                     if !open.allowed.contains(&true) {
@@ -266,7 +279,7 @@ impl<S: Hosted> Episode for Running<S> {
         }
         let candidate = usize::try_from(candidate).ok().filter(|&c| self.open.allowed.get(c) == Some(&true));
         let Some(candidate) = candidate else { return Ok(None) };
-        match self.shape.joint {
+        match self.shape.plays.joint {
             true => self.path.clone_from(&self.paths[candidate]),
             false => self.path.push(candidate),
         }
@@ -286,15 +299,18 @@ impl<S: Hosted> Episode for Running<S> {
             let decision = adviser.policy.decide(&seen, &mut Said::default()).map_err(|e| e.to_string())?;
             if !self.questions.path(&seen, decision, &mut adviser.path) {
                 adviser.path.clear();
+                if self.shape.plays.abstains && S::gives_nothing(decision) {
+                    adviser.path.extend(self.questions.place(&seen, &[], decision));
+                }
             }
             adviser.asked_at = Some(self.open.decisions);
         }
-        if self.shape.joint {
-            return Ok(self.paths.iter().position(|path| *path == adviser.path));
-        }
-        let level = self.path.len();
-        let follows = adviser.path.starts_with(&self.path);
-        Ok(adviser.path.get(level).copied().filter(|_| follows))
+        let candidate = match self.shape.plays.joint {
+            true => self.paths.iter().position(|path| *path == adviser.path),
+            false if adviser.path.starts_with(&self.path) => adviser.path.get(self.path.len()).copied(),
+            false => None,
+        };
+        Ok(candidate.filter(|&candidate| self.open.allowed.get(candidate) == Some(&true)))
     }
 
     fn shape(&self) -> &Shape {
@@ -315,7 +331,7 @@ impl<S: Hosted> Episode for Running<S> {
 fn decisions<S: Hosted>(
     seen: &S::View<'_>,
     questions: &mut S::Questions,
-    path: &mut Vec<usize>,
+    (path, abstains): (&mut Vec<usize>, bool),
     rows: &mut [Vec<f32>],
     out: (&[usize], &mut Vec<Vec<usize>>, &mut Vec<f32>),
 ) {
@@ -323,7 +339,7 @@ fn decisions<S: Hosted>(
     let count = match rows.get_mut(level) {
         Some(own) => {
             own.clear();
-            questions.rows(seen, path, false, own)
+            questions.rows(seen, path, abstains, own)
         }
         None => 0,
     };
@@ -338,7 +354,7 @@ fn decisions<S: Hosted>(
     }
     for candidate in 0..count {
         path.push(candidate);
-        decisions::<S>(seen, questions, path, rows, (widths, paths, all));
+        decisions::<S>(seen, questions, (path, abstains), rows, (widths, paths, all));
         path.pop();
     }
 }

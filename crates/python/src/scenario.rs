@@ -105,7 +105,8 @@ pub(super) fn describe() -> String {
         let objective = info.objective();
         json!({"name": info.name, "meaning": info.meaning, "kinds": info.kinds, "levels": levels,
                "policies": policies, "workloads": workloads, "teacher": scenario.teacher(), "baselines": scenario.baselines(),
-               "objective": {"name": objective.name, "label": objective.label, "unit": objective.unit}})
+               "objective": {"name": objective.name, "label": objective.label, "unit": objective.unit,
+                             "better": objective.better}})
     };
     Value::Array(registry().iter().map(of).collect()).to_string()
 }

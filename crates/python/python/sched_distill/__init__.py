@@ -12,7 +12,7 @@ scheduler of any callable; `Student` is what is distilled; `sched_distill.envs` 
 """
 
 from ._core import Choice, Question, __version__
-from ._errors import DistillError, DistillWarning, GateError, UsageError
+from ._errors import DistillError, DistillWarning, GateError
 from ._progress import Event
 from .commands import *  # noqa: F403
 from .commands import __all__ as _commands
@@ -35,7 +35,6 @@ __all__ = [
     "Student",
     "Table",
     "Term",
-    "UsageError",
     "Why",
     "__version__",
     "from_sb3",

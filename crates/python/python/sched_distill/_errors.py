@@ -12,10 +12,6 @@ class DistillError(Exception):
     """A command could not be carried out: what was found, where, what is allowed and what to do."""
 
 
-class UsageError(DistillError, ValueError):
-    """A parameter that there is not, or a value that it cannot have."""
-
-
 class GateError(DistillError):
     """A gate that was asked for failed. ``result`` is what was measured."""
 

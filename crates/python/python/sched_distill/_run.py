@@ -11,12 +11,12 @@ import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from . import _core, _decoder, results
-from ._errors import DistillError, DistillWarning, GateError, UsageError
+from ._errors import DistillError, DistillWarning, GateError
 from ._progress import Progress, listener
 from .policies import Policy, named
 
@@ -81,7 +81,9 @@ def _word(value: Any, parameter: Mapping[str, Any], kept: list[Policy]) -> str:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     if isinstance(value, Mapping):
-        return json.dumps(value)
+        path = scratch("params.json")
+        path.write_text(json.dumps(value), encoding="utf-8")
+        return str(path)
     if isinstance(value, float):
         return repr(value)
     return str(value)
@@ -117,9 +119,6 @@ def run(command: str, arguments: Mapping[str, Any], progress: Progress | None = 
 
     Raises what a policy in Python raised, ``KeyboardInterrupt``, ``MemoryError``, or a `DistillError`.
     """
-    unknown = [name for name in arguments if name not in parameters(command)]
-    if unknown:
-        raise UsageError(f"{command} has no parameter {', '.join(unknown)}; it has {', '.join(parameters(command))}")
     kept: list[Policy] = []
     words = _words(command, arguments, kept)
     with listener(command, progress) as heard:
@@ -130,7 +129,7 @@ def run(command: str, arguments: Mapping[str, Any], progress: Progress | None = 
         text = "\n".join(line.removeprefix("error: ") for line in told if not line.startswith(("note:", "warning:")))
         # What clap says of how a command line is written is nothing to a function.
         text = re.split(r"\n*(?:Usage: |For more information)", text)[0].strip()
-        raise (UsageError if "Usage:" in err else DistillError)(text)
+        raise DistillError(text)
     if code == 130:
         raise KeyboardInterrupt
     for line in told:
@@ -147,6 +146,3 @@ def call(command: str, arguments: dict[str, Any]) -> Any:
     if command in SCRATCH and "output" in arguments and arguments["output"] is None and not arguments.get("run"):
         arguments["output"] = scratch(SCRATCH[command])
     return results.of(command, run(command, arguments, progress))
-
-
-Heard = Callable[[str, str, int], None]

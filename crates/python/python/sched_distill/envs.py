@@ -6,6 +6,11 @@ of the rows that may be taken, what all candidates share, and the level. With ``
 a row has the features of all levels.
 
 Rewards add up to minus the objective (plus, where more is better), up to what no policy changes.
+
+    import gymnasium
+    import sched_distill.envs  # makes the environments known to Gymnasium
+
+    env = gymnasium.make("SchedDistill/Dag-v0")
 """
 
 from __future__ import annotations
@@ -27,23 +32,27 @@ Observation = dict[str, Any]
 
 Split = Literal["train", "validation", "test", "final"]
 
-#: Candidates that an observation has room for where nobody says: as many as any workload that comes with the program asks for.
-ROWS = {"dag": 128, "training": 128, "deadlines": 128, "preemption": 128, "serving": 128}
-JOINT_ROWS = {"dag": 2048, "training": 512, "deadlines": 512, "preemption": 512, "serving": 512}
+#: Candidates that an observation has room for where nobody says: more than any built-in workload has, whoever decides.
+ROWS = {"dag": 64, "training": 64, "deadlines": 64, "preemption": 160, "serving": 128}
+
+#: The same of whole decisions.
+JOINT_ROWS = {"dag": 2048, "training": 192, "deadlines": 3072, "preemption": 1024, "serving": 256}
 
 #: How often in a row an episode without a choice is passed over.
 _EMPTY = 1000
 
 
-def _open(scenario: str, workload: str | None, split: Split, count: int, rows: int | None, joint: bool) -> Episodes:
+def _open(
+    scenario: str, workload: str | None, split: Split, count: int, rows: int | None, plays: tuple[bool, bool, bool]
+) -> Episodes:
     known = scenarios()
     if scenario not in known:
         raise ValueError(f"unknown scenario {scenario!r}; there are {', '.join(known)}")
     if rows is None:
-        rows = (JOINT_ROWS if joint else ROWS)[scenario]
+        rows = (JOINT_ROWS if plays[0] else ROWS)[scenario]
     if rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}")
-    return Episodes(scenario, workload or known[scenario].workload, split, count, rows, joint)
+    return Episodes(scenario, workload or known[scenario].workload, split, count, rows, plays)
 
 
 def _spaces(core: Episodes, scenario: str, joint: bool) -> tuple[spaces.Dict, spaces.Discrete]:
@@ -68,6 +77,10 @@ class SchedEnv(gym.Env[Observation, int]):
         rows: Candidates that an observation has room for. An episode with more is truncated, and ``info["overflow"]`` says
             how many there were.
         joint: Whether a step is a whole decision instead of one of its levels.
+        abstain: Whether to give nothing is a candidate too, the last one of the first level, in scenarios where policies
+            differ in that (``dag``).
+        safe: Whether the mask rules out candidates after whom nothing need happen any more although jobs are unfinished, as
+            students and networks of the program do. Heuristics of the program may take them, and get away with it.
 
     ``reset(seed=s)`` begins with episode 0 of seed ``s``, the same as the program's ``--seed s``; each further ``reset()``
     goes on with the next, and ``options={"episode": k}`` names one.
@@ -85,10 +98,12 @@ class SchedEnv(gym.Env[Observation, int]):
         split: Split = "train",
         rows: int | None = None,
         joint: bool = False,
+        abstain: bool = False,
+        safe: bool = True,
         render_mode: str | None = None,
     ) -> None:
         self.scenario, self.render_mode = scenario, render_mode
-        self._core = _open(scenario, workload, split, 1, rows, joint)
+        self._core = _open(scenario, workload, split, 1, rows, (joint, abstain, safe))
         self.observation_space, self.action_space = _spaces(self._core, scenario, joint)
         self._has_cluster = bool(self._core.cluster)
         self._seed: int | None = None
@@ -110,7 +125,10 @@ class SchedEnv(gym.Env[Observation, int]):
         return self._mask.astype(np.bool_)
 
     def advice(self, policy: str) -> int | None:
-        """What a policy of the program (``"fair"``, ``"student:FILE"``) would take here; `None` if that is no candidate."""
+        """What a policy of the program (``"fair"``, ``"student:FILE"``) would take here.
+
+        `None` if that is none of the candidates that may be taken.
+        """
         return self._core.advice(0, policy)
 
     def question(self) -> dict[str, Any]:
@@ -171,12 +189,14 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         split: Split = "train",
         rows: int | None = None,
         joint: bool = False,
+        abstain: bool = False,
+        safe: bool = True,
         copy: bool = True,
     ) -> None:
         self.scenario, self.num_envs, self.copy = scenario, num_envs, copy
         self.render_mode = None
         self.metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
-        core = self._core = _open(scenario, workload, split, num_envs, rows, joint)
+        core = self._core = _open(scenario, workload, split, num_envs, rows, (joint, abstain, safe))
         self.single_observation_space, self.single_action_space = _spaces(core, scenario, joint)
         self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gym.vector.utils.batch_space(self.single_action_space, num_envs)
@@ -304,8 +324,7 @@ class Observer:
         return observation, mask
 
 
-def register() -> None:
-    """Makes the environments known to Gymnasium; it does so by itself where this package is installed."""
+def _register() -> None:
     for scenario in ROWS:
         name = f"SchedDistill/{scenario.capitalize()}-v0"
         if name not in gym.registry:
@@ -315,3 +334,6 @@ def register() -> None:
                 vector_entry_point="sched_distill.envs:SchedVectorEnv",
                 kwargs={"scenario": scenario},
             )
+
+
+_register()

@@ -7,10 +7,10 @@ import inspect
 import os
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from . import _core
 from ._core import Choice, Question
@@ -20,13 +20,6 @@ PolicyLike = Any
 
 Asked = Literal["choice", "batch", "tables"]
 Answers = Literal["scores", "probabilities"]
-
-
-@runtime_checkable
-class Scores(Protocol):
-    """A callable that scores the candidates of a choice."""
-
-    def __call__(self, choice: Choice, /) -> ArrayLike | None: ...
 
 
 class Policy:
@@ -57,8 +50,10 @@ class Policy:
         if not callable(function):
             raise TypeError(f"a policy must be callable, got {type(function).__name__}")
         self.function, self.asked, self.answers, self.mode = function, asked, answers, mode
-        self.name = _free_name(name or _called(function))
-        _core.keep_policy(self.name, function, asked, answers == "probabilities", fingerprint(function))
+        #: The name, with a number where another policy has it already.
+        self.name = _core.keep_policy(
+            _plain(name or _called(function)), function, asked, answers == "probabilities", fingerprint(function)
+        )
         self._forget = weakref.finalize(self, _core.forget_policy, self.name)
 
     @property
@@ -73,19 +68,9 @@ class Policy:
         return f"<Policy {self.spec}>"
 
 
-#: Names of policies that live.
-_names: weakref.WeakValueDictionary[str, Policy] = weakref.WeakValueDictionary()
-
-
-def _free_name(name: str) -> str:
-    """The name itself, or with a number if another policy has it."""
-    name = "".join(c if c.isalnum() or c in "_-." else "_" for c in name) or "policy"
-    known = {policy for policy in _core.kept_policies()}
-    free = name
-    number = 2
-    while free in known:
-        free, number = f"{name}-{number}", number + 1
-    return free
+def _plain(name: str) -> str:
+    """A name that can stand in a spec."""
+    return "".join(c if c.isalnum() or c in "_-." else "_" for c in name) or "policy"
 
 
 def _called(function: Callable[..., Any]) -> str:
@@ -109,14 +94,13 @@ def fingerprint(function: Callable[..., Any]) -> str:
 
 def named(policy: PolicyLike, kept: list[Policy]) -> str | os.PathLike[str]:
     """The spec of a policy. Those that are made for it are put into ``kept``, and live as long as that."""
-    if isinstance(policy, (str, os.PathLike)):
-        spec = os.fspath(policy)
-        return spec
     if isinstance(policy, Policy):
         return policy.spec
     as_policy = getattr(policy, "__policy__", None)
     if as_policy is not None:
         return as_policy()
+    if isinstance(policy, (str, os.PathLike)):
+        return os.fspath(policy)
     if callable(policy):
         kept.append(Policy(policy))
         return kept[-1].spec

@@ -149,6 +149,9 @@ class Fit(Written):
 
         return Student.load(self.path)
 
+    def __policy__(self) -> str:
+        return f"student:{self.path}"
+
     def _more_html(self) -> str:
         return f"<pre>{escape(self.load().rules())}</pre>"
 

@@ -40,7 +40,7 @@ class Scenario:
     workload: str
     #: Heuristics to compare with.
     baselines: list[str]
-    #: What schedulers are judged by: its name, label and unit.
+    #: What schedulers are judged by: its name, label and unit, and whether less or more of it is better.
     objective: dict[str, str]
 
     @property

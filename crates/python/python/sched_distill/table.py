@@ -49,7 +49,9 @@ class Table(Mapping[str, Column]):
         """Objects of JSON, a row each."""
         flat = [dict(_flat(row)) for row in rows]
         names = dict.fromkeys(name for row in flat for name in row)
-        return cls({name: _column([row.get(name) for row in flat]) for name in names})
+        columns = {name: _column([row.get(name) for row in flat]) for name in names}
+        # What says what a row is comes before its figures.
+        return cls(dict(sorted(columns.items(), key=lambda column: not isinstance(column[1], list))))
 
     @property
     def height(self) -> int:

@@ -1,0 +1,177 @@
+"""Environments: the contract of Gymnasium, rewards, and many side by side."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+import sched_distill as sd
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+from sched_distill.envs import JOINT_ROWS, ROWS, SchedEnv, SchedVectorEnv  # noqa: E402
+
+SMALL = {"serving": "builtin,seconds=0.2", "training": "builtin,jobs=12,nodes=12", "preemption": "builtin,jobs=30"}
+
+
+def small(scenario: str) -> str:
+    return SMALL.get(scenario, "builtin,jobs=10")
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space")
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("scenario", ROWS)
+def test_the_checker_of_gymnasium_is_content(scenario: str, joint: bool) -> None:
+    env = gymnasium.make(f"SchedDistill/{scenario.capitalize()}-v0", joint=joint)
+    check_env(env.unwrapped, skip_render_check=True)
+    observation, info = env.reset(seed=5)
+    assert env.observation_space.contains(observation)
+    assert (info["action_mask"] == observation["action_mask"]).all()
+    assert (env.unwrapped.action_masks() == observation["action_mask"].astype(bool)).all()
+
+
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("scenario", ROWS)
+def test_rewards_add_up_to_the_objective(scenario: str, joint: bool) -> None:
+    """For two policies: what these sums differ by is what their objectives differ by, to rounding."""
+    told = sd.scenarios()[scenario]
+    env = SchedEnv(scenario, small(scenario), joint=joint, abstain=True, safe=False)
+    sums, objectives = [], []
+    for policy in (told.baselines[0], told.baselines[-1]):
+        env.reset(seed=2)
+        total, over = 0.0, False
+        while not over:
+            action = env.advice(policy)
+            assert action is not None
+            _, reward, over, cut, info = env.step(action)
+            assert not cut and "invalid_action" not in info
+            total += reward
+        assert info["stall"] is None
+        sums.append(total)
+        objectives.append(info["figures"][told.objective["name"]])
+    sign = 1 if told.objective["better"] == "more" else -1
+    assert np.isclose(sums[0] - sums[1], sign * (objectives[0] - objectives[1]), rtol=1e-9, atol=1e-9)
+    # With these workloads no policy changes nothing: the sums tell them apart.
+    assert sums[0] != sums[1]
+
+
+def test_an_episode_is_that_of_the_program() -> None:
+    env = SchedEnv("dag", "builtin,jobs=10", split="test", abstain=True, safe=False)
+    objectives = []
+    for episode in range(3):
+        env.reset(seed=7 if episode == 0 else None)
+        over = False
+        while not over:
+            action = env.advice("fair")
+            assert action is not None
+            _, _, over, _, info = env.step(action)
+        objectives.append(info["figures"]["mean_jct_ms"])
+    told = sd.simulate(policy="fair", workload="builtin,jobs=10", episodes=3, split="test", seed=7)
+    assert np.allclose(told.policies[0]["episode_objective"], objectives, rtol=1e-12)
+
+
+def test_actions_that_the_mask_rules_out_change_nothing() -> None:
+    env = SchedEnv("dag", "builtin,jobs=10")
+    observation, _ = env.reset(seed=1)
+    for action in (env.action_space.n - 1, -1):
+        again, reward, over, cut, info = env.step(int(action))
+        assert info["invalid_action"] and reward == 0 and not over and not cut
+        assert all((again[name] == observation[name]).all() for name in observation)
+
+
+def test_more_candidates_than_rows_truncate_and_say_so() -> None:
+    env = SchedEnv("dag", "builtin,jobs=30,rate=1e-2", rows=4)
+    env.reset(seed=1)
+    cut = over = False
+    info: dict = {}
+    while not cut and not over:
+        _, _, over, cut, info = env.step(int(np.flatnonzero(env.action_masks())[0]))
+    assert cut and info["overflow"]["rows"] == 4 < info["overflow"]["candidates"]
+    with pytest.raises(ValueError, match="truncated; call reset"):
+        env.step(0)
+
+
+@pytest.mark.parametrize("scenario", ROWS)
+def test_the_usual_room_is_enough_for_what_ships(scenario: str) -> None:
+    """Even for who always takes the last candidate, and lets the queue grow."""
+    edges = {"dag": "wide", "training": "bursts", "deadlines": "burst", "preemption": "burst", "serving": "burst"}
+    for workload in ("builtin", f"builtin,edge={edges[scenario]}"):
+        for joint, rows in ((False, ROWS), (True, JOINT_ROWS)):
+            env = SchedEnv(scenario, workload, joint=joint)
+            assert env.action_space.n == rows[scenario]
+            env.reset(seed=1)
+            over, cut, steps = False, False, 0
+            while not over and not cut and steps < (150 if joint else 1500):
+                _, _, over, cut, _ = env.step(int(np.flatnonzero(env.action_masks())[-1]))
+                steps += 1
+            assert not cut, (workload, joint)
+
+
+@pytest.mark.parametrize("scenario", ROWS)
+def test_many_episodes_are_as_one_and_one(scenario: str) -> None:
+    many = SchedVectorEnv(scenario, small(scenario), num_envs=3)
+    single = [SchedEnv(scenario, small(scenario)) for _ in range(3)]
+    observed, _ = many.reset(seed=11)
+    ones = [env.reset(seed=11 + i)[0] for i, env in enumerate(single)]
+    draws = np.random.default_rng(0)
+    fresh = [False] * 3
+    for _ in range(400):
+        for i, one in enumerate(ones):
+            assert all((observed[name][i] == one[name]).all() for name in one)
+        actions = np.array([draws.choice(np.flatnonzero(mask)) if mask.any() else 0 for mask in observed["action_mask"]])
+        observed, rewards, ended, _, info = many.step(actions)
+        for i, env in enumerate(single):
+            if fresh[i]:
+                ones[i], told = env.reset()[0], 0.0
+                fresh[i] = False
+            else:
+                ones[i], told, fresh[i], _, _ = env.step(int(actions[i]))
+            assert told == rewards[i] and fresh[i] == ended[i]
+        if ended.any():
+            assert all(info["episode"][i]["figures"] for i in np.flatnonzero(ended))
+
+
+def test_gymnasium_makes_the_environment_of_many() -> None:
+    env = gymnasium.make_vec("SchedDistill/Serving-v0", num_envs=2, vectorization_mode="vector_entry_point")
+    observed, _ = env.reset(seed=1)
+    assert env.observation_space.contains(observed)
+    assert observed["candidates"].shape == (2, ROWS["serving"], env.unwrapped.single_observation_space["candidates"].shape[1])
+
+
+def test_errors_say_what_there_is() -> None:
+    with pytest.raises(ValueError, match="unknown scenario 'dga'; there are dag, training"):
+        SchedEnv("dga")
+    with pytest.raises(ValueError, match="unknown workload `bultin`"):
+        SchedEnv("dag", "bultin")
+    with pytest.raises(ValueError, match="split must be one of train, validation, test, final"):
+        SchedEnv("dag", split="training")
+    with pytest.raises(ValueError, match="no episode has begun; call reset|the episode has ended"):
+        SchedEnv("dag").step(0)
+
+
+def test_others_run_while_environments_do() -> None:
+    """The GIL is not held: a thread of Python's goes on counting while episodes are simulated."""
+    env = SchedVectorEnv("dag", "builtin,jobs=200,rate=1e-2", num_envs=32, rows=256, copy=False)
+    observed, _ = env.reset(seed=1)
+    counted, done = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not done.is_set():
+            counted += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before, steps, inside = counted, 0, 0
+    start = time.monotonic()
+    while time.monotonic() - start < 1.0:
+        actions = observed["action_mask"].argmax(axis=1)
+        at = counted
+        observed = env.step(actions)[0]
+        inside += counted > at
+        steps += 1
+    done.set()
+    thread.join()
+    assert counted > before and inside > steps / 4, (counted, inside, steps)
