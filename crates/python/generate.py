@@ -92,7 +92,7 @@ def function_of(command: dict, common: list[dict]) -> str:
     if command["name"] in SCRATCH:
         lines += ["    Without ``output`` it goes to a folder that is removed when the interpreter ends.", ""]
     lines += ["    Args:", *docs, "        progress: Is told how far it is.", '    """']
-    lines += [f'    return call("{command["name"]}", locals())', "", ""]
+    lines += [f'    return call("{command["name"]}", results.{result}, locals())', "", ""]
     return "\n".join(lines)
 
 

@@ -183,11 +183,17 @@ struct Answers {
     /// Scores by path.
     scores: HashMap<Vec<usize>, Vec<f32>>,
     failed: Option<String>,
+    /// Whether choices are asked about that are not on the way to the decision.
+    asks_all: bool,
 }
 
 impl<S: Hosted> ByChoices<S> {
     fn new(own: Own, picker: Picker) -> Self {
-        Self { levels: ByLevel::default(), picker, answers: Answers { own, scores: HashMap::new(), failed: None } }
+        Self {
+            levels: ByLevel::default(),
+            picker,
+            answers: Answers { own, scores: HashMap::new(), failed: None, asks_all: true },
+        }
     }
 
     /// The error of a question without an answer.
@@ -212,9 +218,14 @@ impl<S: Hosted> Policy<S> for ByChoices<S> {
 
     fn decide(&mut self, seen: &S::View<'_>, said: &mut Said) -> Result<S::Decision, PolicyError> {
         let Self { levels, picker, answers } = self;
-        answers.scores.clear();
-        answers.failed = answers.own.failed.clone();
+        answers.begin(true);
         levels.answer(seen, answers, picker, said).map_err(|_| self.error(seen))
+    }
+
+    fn act(&mut self, seen: &S::View<'_>, _: &mut Said) -> Result<S::Decision, PolicyError> {
+        let Self { levels, picker, answers } = self;
+        answers.begin(false);
+        levels.act(seen, answers, picker).map_err(|_| self.error(seen))
     }
 
     fn given(&mut self, seen: &S::View<'_>, decision: S::Decision, said: &mut Said) -> Result<(), PolicyError> {
@@ -236,6 +247,13 @@ impl<S: Scenario> LevelScores<S> for Answers {
 }
 
 impl Answers {
+    /// Forgets the question before.
+    fn begin(&mut self, asks_all: bool) {
+        self.asks_all = asks_all;
+        self.scores.clear();
+        self.failed.clone_from(&self.own.failed);
+    }
+
     /// Has the candidates at a path scored, and where the callable takes batches those of all other paths of that length.
     fn ask<S: Scenario>(&mut self, seen: &S::View<'_>, questions: &mut S::Questions, path: &[usize]) {
         let level = &(S::INFO.feature_set)().levels[path.len()];
@@ -243,7 +261,8 @@ impl Answers {
         self.scores.insert(path.to_vec(), Vec::new());
         let mut paths = vec![path.to_vec()];
         // Of amounts only those of what is decided are told.
-        if self.own.callable.asked == Asked::Batch && !path.is_empty() && !level.is_amount() {
+        let is_many = self.asks_all && self.own.callable.asked == Asked::Batch;
+        if is_many && !path.is_empty() && !level.is_amount() {
             paths.clear();
             all_paths::<S>(seen, questions, &mut Vec::new(), path.len(), &mut paths);
         }

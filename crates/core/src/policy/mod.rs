@@ -33,6 +33,16 @@ pub trait Policy<S: Scenario>: Send + Sync {
     /// If the policy cannot answer, e.g. because a network gave no finite number.
     fn decide(&mut self, seen: &S::View<'_>, said: &mut Said) -> Result<S::Decision, PolicyError>;
 
+    /// Answers a question for somebody who wants to know the decision alone: the same as [`Policy::decide`], which it is by default.
+    /// Policies override it where what they would say of other decisions takes long.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Policy::decide`].
+    fn act(&mut self, seen: &S::View<'_>, said: &mut Said) -> Result<S::Decision, PolicyError> {
+        self.decide(seen, said)
+    }
+
     /// Makes probabilities that [`Policy::decide`] has just named speak of another decision, where a part of them is conditional
     /// on what was decided (`dag`: amounts are those for the decision's stage). That part becomes empty if the policy does not
     /// say.

@@ -13,7 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from . import _core, _decoder, results
 from ._errors import DistillError, DistillWarning, GateError
@@ -38,7 +38,7 @@ SCRATCH = {
 @functools.cache
 def described() -> dict[str, Any]:
     """All commands with their parameters, as the program has them."""
-    return json.loads(_core.commands())
+    return cast(dict[str, Any], json.loads(_core.commands()))
 
 
 @functools.cache
@@ -140,9 +140,12 @@ def run(command: str, arguments: Mapping[str, Any], progress: Progress | None = 
     return lines
 
 
-def call(command: str, arguments: dict[str, Any]) -> Any:
+R = TypeVar("R", bound=results.Result)
+
+
+def call(command: str, kind: type[R], arguments: dict[str, Any]) -> R:
     """What the functions of the package do: ``arguments`` are those of the function, by name."""
     progress = arguments.pop("progress", None)
     if command in SCRATCH and "output" in arguments and arguments["output"] is None and not arguments.get("run"):
         arguments["output"] = scratch(SCRATCH[command])
-    return results.of(command, run(command, arguments, progress))
+    return kind(command, run(command, arguments, progress))

@@ -85,7 +85,7 @@ def demo(
             else dag]
         progress: Is told how far it is.
     """
-    return call("demo", locals())
+    return call("demo", results.Demo, locals())
 
 
 def advise(
@@ -116,7 +116,7 @@ def advise(
             else dag]
         progress: Is told how far it is.
     """
-    return call("advise", locals())
+    return call("advise", results.Demo, locals())
 
 
 def simulate(
@@ -154,7 +154,7 @@ def simulate(
             else dag]
         progress: Is told how far it is.
     """
-    return call("simulate", locals())
+    return call("simulate", results.Simulation, locals())
 
 
 def record(
@@ -198,7 +198,7 @@ def record(
             else dag]
         progress: Is told how far it is.
     """
-    return call("record", locals())
+    return call("record", results.Trace, locals())
 
 
 def fit(
@@ -267,7 +267,7 @@ def fit(
             else dag]
         progress: Is told how far it is.
     """
-    return call("fit", locals())
+    return call("fit", results.Fit, locals())
 
 
 def front(
@@ -321,7 +321,7 @@ def front(
             else dag]
         progress: Is told how far it is.
     """
-    return call("front", locals())
+    return call("front", results.Front, locals())
 
 
 def loop(
@@ -389,7 +389,7 @@ def loop(
             else dag]
         progress: Is told how far it is.
     """
-    return call("loop", locals())
+    return call("loop", results.Loop, locals())
 
 
 def attack(
@@ -458,7 +458,7 @@ def attack(
             else dag]
         progress: Is told how far it is.
     """
-    return call("attack", locals())
+    return call("attack", results.Attack, locals())
 
 
 def augment(
@@ -527,7 +527,7 @@ def augment(
             else dag]
         progress: Is told how far it is.
     """
-    return call("augment", locals())
+    return call("augment", results.Augmented, locals())
 
 
 def patch(
@@ -580,7 +580,7 @@ def patch(
             else dag]
         progress: Is told how far it is.
     """
-    return call("patch", locals())
+    return call("patch", results.Patched, locals())
 
 
 def diff(
@@ -615,7 +615,7 @@ def diff(
             else dag]
         progress: Is told how far it is.
     """
-    return call("diff", locals())
+    return call("diff", results.Diff, locals())
 
 
 def features(
@@ -649,7 +649,7 @@ def features(
             else dag]
         progress: Is told how far it is.
     """
-    return call("features", locals())
+    return call("features", results.Features, locals())
 
 
 def evaluate(
@@ -711,7 +711,7 @@ def evaluate(
             else dag]
         progress: Is told how far it is.
     """
-    return call("evaluate", locals())
+    return call("evaluate", results.Evaluation, locals())
 
 
 def explain(
@@ -765,7 +765,7 @@ def explain(
             else dag]
         progress: Is told how far it is.
     """
-    return call("explain", locals())
+    return call("explain", results.Explanation, locals())
 
 
 def identify(
@@ -812,7 +812,7 @@ def identify(
             else dag]
         progress: Is told how far it is.
     """
-    return call("identify", locals())
+    return call("identify", results.Identity, locals())
 
 
 def export(
@@ -845,7 +845,7 @@ def export(
             else dag]
         progress: Is told how far it is.
     """
-    return call("export", locals())
+    return call("export", results.Export, locals())
 
 
 def report(
@@ -883,7 +883,7 @@ def report(
             else dag]
         progress: Is told how far it is.
     """
-    return call("report", locals())
+    return call("report", results.Report, locals())
 
 
 def inspect(
@@ -912,7 +912,7 @@ def inspect(
             else dag]
         progress: Is told how far it is.
     """
-    return call("inspect", locals())
+    return call("inspect", results.Inspection, locals())
 
 
 def import_history(
@@ -941,7 +941,7 @@ def import_history(
             else dag]
         progress: Is told how far it is.
     """
-    return call("import", locals())
+    return call("import", results.Imported, locals())
 
 
 def shadow(
@@ -973,7 +973,7 @@ def shadow(
             else dag]
         progress: Is told how far it is.
     """
-    return call("shadow", locals())
+    return call("shadow", results.Shadowed, locals())
 
 
 def check_policy(
@@ -1007,4 +1007,4 @@ def check_policy(
             else dag]
         progress: Is told how far it is.
     """
-    return call("check-policy", locals())
+    return call("check-policy", results.Conformance, locals())

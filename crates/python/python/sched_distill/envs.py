@@ -15,7 +15,7 @@ Rewards add up to minus the objective (plus, where more is better), up to what n
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -55,7 +55,7 @@ def _open(
     return Episodes(scenario, workload or known[scenario].workload, split, count, rows, plays)
 
 
-def _spaces(core: Episodes, scenario: str, joint: bool) -> tuple[spaces.Dict, spaces.Discrete]:
+def _spaces(core: Episodes, scenario: str, joint: bool) -> tuple[spaces.Dict, spaces.Discrete[np.int64]]:
     levels = 1 if joint else len(scenarios()[scenario].levels)
     observation: dict[str, spaces.Space[Any]] = {
         "candidates": spaces.Box(-np.inf, np.inf, (core.rows, core.width), np.float32),
@@ -67,7 +67,7 @@ def _spaces(core: Episodes, scenario: str, joint: bool) -> tuple[spaces.Dict, sp
     return spaces.Dict(observation), spaces.Discrete(core.rows)
 
 
-class SchedEnv(gym.Env[Observation, int]):
+class SchedEnv(gym.Env[Observation, np.int64]):
     """Episodes of a workload, a choice at a time.
 
     Args:
@@ -88,7 +88,7 @@ class SchedEnv(gym.Env[Observation, int]):
     An action that the mask rules out changes nothing: the same choice is open, and ``info["invalid_action"]`` is true.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class SchedEnv(gym.Env[Observation, int]):
                 return self._told(told)[0::4]
         raise ValueError(f"none of {_EMPTY} episodes has a choice to be taken")
 
-    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Takes a candidate."""
         return self._told(self._core.step(int(action)))
 
@@ -229,15 +229,15 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         seeds: list[int | None] = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [])
         if not seeds and not self._seeded:
             seeds = [int(s) for s in self.np_random.integers(1 << 62, size=self.num_envs)]
-        for index, own in enumerate(seeds):
-            if own is not None:
-                self._seeds[index], self._episodes[index] = own, 0
+        for index, given in enumerate(seeds):
+            if given is not None:
+                self._seeds[index], self._episodes[index] = given, 0
         self._seeded = True
         chosen = np.ones(self.num_envs, np.bool_)
         if options and options.get("reset_mask") is not None:
             chosen = np.asarray(options["reset_mask"], np.bool_)
-        for index in np.flatnonzero(chosen):
-            self._begin(int(index))
+        for index in np.flatnonzero(chosen).tolist():
+            self._begin(index)
         return self._observation(), {"action_mask": self._mask.copy()}
 
     def _begin(self, index: int) -> None:
@@ -256,7 +256,7 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         self, actions: NDArray[np.int64]
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Takes a candidate in every episode."""
-        over = np.flatnonzero(self._ended | self._cut)
+        over: list[int] = np.flatnonzero(self._ended | self._cut).tolist()
         self._begins[over] = self._episodes[over]
         self._episodes[over] += 1
         self._core.step_all(
@@ -272,20 +272,24 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         for index in over:
             self._begins[index] = -1
             if self._ended[index]:
-                self._begin(int(index))
+                self._begin(index)
         info: dict[str, Any] = {"action_mask": self._mask.copy()}
         if self._invalid.any():
             info["invalid_action"] = self._invalid.copy()
-        ended = np.flatnonzero(self._ended | self._cut)
-        if len(ended):
+        ended: list[int] = np.flatnonzero(self._ended | self._cut).tolist()
+        if ended:
             told: NDArray[np.object_] = np.full(self.num_envs, None, object)
             for index in ended:
-                told[index] = self._core.info(int(index))
+                told[index] = self._core.info(index)
             info["episode"], info["_episode"] = told, self._ended | self._cut
         return self._observation(), self._rewards.copy(), self._ended.copy(), self._cut.copy(), info
 
     def _observation(self) -> Observation:
-        observation = {"candidates": self._candidates, "action_mask": self._mask, "level": self._levels}
+        observation: dict[str, NDArray[Any]] = {
+            "candidates": self._candidates,
+            "action_mask": self._mask,
+            "level": self._levels,
+        }
         if self._has_cluster:
             observation["cluster"] = self._cluster
         return {name: array.copy() for name, array in observation.items()} if self.copy else observation

@@ -96,7 +96,7 @@ def named(policy: PolicyLike, kept: list[Policy]) -> str | os.PathLike[str]:
     """The spec of a policy. Those that are made for it are put into ``kept``, and live as long as that."""
     if isinstance(policy, Policy):
         return policy.spec
-    as_policy = getattr(policy, "__policy__", None)
+    as_policy: Callable[[], str] | None = getattr(policy, "__policy__", None)
     if as_policy is not None:
         return as_policy()
     if isinstance(policy, (str, os.PathLike)):
@@ -124,7 +124,8 @@ def from_torch(module: Any, name: str | None = None, *, mode: Literal["greedy", 
         if asked is None:
             return None
         with torch.no_grad():
-            return asked(torch.from_numpy(choice.features)).reshape(-1).numpy()
+            scores: NDArray[np.float32] = asked(torch.from_numpy(choice.features)).reshape(-1).numpy()
+        return scores
 
     return Policy(score, name or type(module).__name__, asked="batch", mode=mode)
 
@@ -148,8 +149,8 @@ def from_sb3(model: Any, name: str | None = None, *, mode: Literal["greedy", "sa
                 distribution = model.policy.get_distribution(tensor, action_masks=mask)
             except TypeError:
                 distribution = model.policy.get_distribution(tensor)
-            logits = distribution.distribution.logits
-        return logits.reshape(-1).numpy()[: len(choice)]
+            logits: NDArray[np.float32] = distribution.distribution.logits.reshape(-1).numpy()
+        return logits[: len(choice)]
 
     return Policy(probabilities, name or type(model).__name__, mode=mode)
 

@@ -132,16 +132,11 @@ class Trace(Written):
         return [level["name"] for level in self.manifest["feature_set"]["levels"]]
 
 
-class Fit(Written):
-    """A student that was fitted."""
+class OfStudent(Written):
+    """A student in a file, which is a policy as well."""
 
     at = "student"
-    shown = ("fidelity",)
     hash: str
-    size: int
-    fidelity: list[Json]
-    skipped: list[str]
-    sizes: Json | None
 
     def load(self) -> Student:
         """The student itself."""
@@ -156,10 +151,20 @@ class Fit(Written):
         return f"<pre>{escape(self.load().rules())}</pre>"
 
 
-class Augmented(Fit):
+class Fit(OfStudent):
+    """A student that was fitted."""
+
+    shown = ("fidelity",)
+    size: int
+    fidelity: list[Json]
+    skipped: list[str]
+    sizes: Json | None
+
+
+class Augmented(OfStudent):
     """A student with guards and other numbers, and what the search came to."""
 
-    shown = ()
+    size: int
     guards: list[Json]
     patches: int
     agreement: float
@@ -167,11 +172,10 @@ class Augmented(Fit):
     closed_loop: Json | None
 
 
-class Patched(Fit):
+class Patched(OfStudent):
     """A student with a change, and what that does."""
 
     at = "written"
-    shown = ()
     changed_decisions: Json | None
     closed_loop: Json | None
 
@@ -366,6 +370,6 @@ _CLASSES: dict[str, type[Result]] = {
 }
 
 
-def of(command: str, lines: list[Json]) -> Any:
+def of(command: str, lines: list[Json]) -> Result:
     """The result of a command."""
     return _CLASSES.get(command, Result)(command, lines)

@@ -110,7 +110,8 @@ class Student:
 
     def decide(self, state: Mapping[str, Any] | str) -> list[Any]:
         """What it decides at a state of the cluster (docs/cluster-state.md), one after the other as long as something is to be decided."""
-        return json.loads(self._core.decide(state if isinstance(state, str) else json.dumps(state)))
+        told: list[Any] = json.loads(self._core.decide(state if isinstance(state, str) else json.dumps(state)))
+        return told
 
     def score(
         self, level: str, features: ArrayLike, *, starts: ArrayLike | None = None, guards: bool = False
@@ -136,8 +137,7 @@ class Student:
 
     def rules(self, level: str | None = None) -> str:
         """It as text to read: guards as sentences, then a line per leaf or term."""
-        arguments = {"student": self, "to": "rules", "level": level}
-        return run("export", arguments)[-1]["text"]
+        return self._exported("rules", level)
 
     def edit(self, place: str, value: float | str, reason: str = "") -> Student:
         """A copy in which a number is another one, e.g. ``edit("job.node[0].threshold", "300s")``; it notes the change and its reason."""
@@ -145,8 +145,11 @@ class Student:
 
     def plot(self, level: str | None = None) -> Drawing:
         """Its trees as drawings of Graphviz, which a notebook shows where the package ``graphviz`` is installed."""
-        arguments = {"student": self, "to": "dot", "level": level}
-        return Drawing(run("export", arguments)[-1]["text"])
+        return Drawing(self._exported("dot", level))
+
+    def _exported(self, to: str, level: str | None) -> str:
+        text: str = run("export", {"student": self, "to": to, "level": level})[-1]["text"]
+        return text
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Student) and self.to_json() == other.to_json()

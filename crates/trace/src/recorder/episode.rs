@@ -94,18 +94,24 @@ pub fn run_episode<S: Simulated>(
     id: EpisodeId,
     mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &Said),
 ) -> Result<EpisodeRun, EpisodeError> {
-    let run = try_episode(workload, policy, id, Timeline::Dropped, |seen, decision, p| {
+    let run = try_episode(workload, policy, id, Kept::Said, |seen, decision, p| {
         on_decision(seen, decision, p);
         Ok::<(), Infallible>(())
     });
     run.map(|Ok(run)| run)
 }
 
-/// Whether what ran where is kept beside an episode's outcome.
+/// What is wanted of an episode beside its decisions and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timeline {
-    Kept,
-    Dropped,
+pub(super) enum Kept {
+    /// Nothing.
+    Outcome,
+    /// What the policy says of all decisions.
+    Said,
+    /// What ran where.
+    Timeline,
+    /// Both.
+    All,
 }
 
 /// The same, but `on_decision` may end the episode early; what it fails with is the inner result.
@@ -113,12 +119,12 @@ pub(super) fn try_episode<S: Simulated, E>(
     workload: &Workload<S>,
     policy: &mut dyn Policy<S>,
     id: EpisodeId,
-    timeline: Timeline,
+    kept: Kept,
     mut on_decision: impl FnMut(&S::View<'_>, S::Decision, &Said) -> Result<(), E>,
 ) -> Result<Result<EpisodeRun, E>, EpisodeError> {
     let EpisodeId { seed, episode } = id;
     let mut sim = S::start(workload, workload.jobs(id), seed);
-    if timeline == Timeline::Kept {
+    if matches!(kept, Kept::Timeline | Kept::All) {
         sim.record_timeline();
     }
     policy.reset(seed);
@@ -128,7 +134,11 @@ pub(super) fn try_episode<S: Simulated, E>(
     let illegal = |step, e| fail(step, EpisodeCause::illegal(e));
     while let Some(seen) = sim.view() {
         probabilities.clear();
-        let decision = policy.decide(&seen, &mut probabilities).map_err(|e| fail(step, e.into()))?;
+        let decision = match kept {
+            Kept::Said | Kept::All => policy.decide(&seen, &mut probabilities),
+            Kept::Outcome | Kept::Timeline => policy.act(&seen, &mut probabilities),
+        };
+        let decision = decision.map_err(|e| fail(step, e.into()))?;
         sim.check(decision).map_err(|e| illegal(step, e))?;
         if let Err(error) = on_decision(&seen, decision, &probabilities) {
             return Ok(Err(error));

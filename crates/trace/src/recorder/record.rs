@@ -2,7 +2,7 @@
 
 use super::{
     EpisodeId, EpisodeRun, Progress,
-    episode::{ChoiceLog, EpisodeError, Timeline, try_episode},
+    episode::{ChoiceLog, EpisodeError, Kept, try_episode},
     labelled::Labelled,
 };
 use crate::{
@@ -231,8 +231,8 @@ fn record_part<S: Simulated>(
         let id = EpisodeId::new(request.seed, request.split, episode);
         let mut step = 0;
         // The first episode is the sample that pictures are drawn from.
-        let timeline = if place == 0 { Timeline::Kept } else { Timeline::Dropped };
-        let run = try_episode(request.workload, &mut *policy, id, timeline, |seen, decision, p| {
+        let kept = if place == 0 { Kept::All } else { Kept::Said };
+        let run = try_episode(request.workload, &mut *policy, id, kept, |seen, decision, p| {
             if stop.load(Ordering::Relaxed) {
                 return Err(RecordError::Interrupted);
             }

@@ -1,6 +1,6 @@
 //! Episodes in parallel, results in order.
 
-use super::episode::{EpisodeError, EpisodeRun, Timeline, try_episode};
+use super::episode::{EpisodeError, EpisodeRun, Kept, try_episode};
 use rayon::prelude::*;
 use sched_distill_core::{
     policy::Policy,
@@ -88,8 +88,8 @@ pub fn rollouts<S: Simulated>(
                 return Err(RolloutError::Interrupted);
             }
             let id = EpisodeId::new(seed, split, episode);
-            let timeline = if episode < timelines { Timeline::Kept } else { Timeline::Dropped };
-            let run = try_episode(workload, &mut *policy.fresh(), id, timeline, |_, _, _| {
+            let kept = if episode < timelines { Kept::Timeline } else { Kept::Outcome };
+            let run = try_episode(workload, &mut *policy.fresh(), id, kept, |_, _, _| {
                 if stop.load(Ordering::Relaxed) { Err(RolloutError::Interrupted) } else { Ok(()) }
             })
             .map_err(|source| RolloutError::Episode { policy: name.to_owned(), source })??;
