@@ -65,6 +65,6 @@ pub use level::explain_level;
 pub use likeness::likeness;
 pub use permutation::{Metric, PermutationImportance, Shuffles, permutation_importance};
 pub use preference::Preference;
-pub use shap::{ShapInteractions, ShapValues, TreeInteractions, TreeShap};
+pub use shap::{EnsembleShap, ShapInteractions, ShapValues, TreeInteractions, TreeShap};
 pub use stability::stability;
 pub use what_if::{Column, DRAWN, Number, Room, WhatIf, WhatIfChoice, WhatIfLevel, make_fit, what_if};

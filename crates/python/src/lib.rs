@@ -9,6 +9,8 @@ mod arrow;
 mod callable;
 mod command;
 mod environment;
+mod estimators;
+mod explainer;
 mod memory;
 mod policy;
 mod recorder;
@@ -32,6 +34,8 @@ mod _core {
         callable::{Choice, Question, forget_policy, keep_policy},
         command::{commands, decode_table, main, run},
         environment::Episodes,
+        estimators::ModelCore,
+        explainer::{ShapCore, explain_against},
         recorder::RecorderCore,
         scenario::describe,
         student::StudentCore,

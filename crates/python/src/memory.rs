@@ -4,14 +4,28 @@
 //! memory stops where it is, for good, and the one that waits for it raises `MemoryError`. What the stopped thread holds is lost,
 //! locks included, so that no other command is begun in that process.
 
-use pyo3::{PyErr, exceptions::PyMemoryError};
+use pyo3::{
+    PyErr, PyResult, Python,
+    exceptions::{PyMemoryError, PyRuntimeError},
+};
 use sched_distill::cli;
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
+    },
     thread,
+    time::Duration,
 };
+
+/// How late the end of memory may be noticed.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Stack of a thread that works on somebody's data: trees may be as deep as they have leaves, and are walked down by recursion. It is
+/// room that is set aside, and not taken before it is used.
+const STACK: usize = 1 << 28;
 
 /// Whether the process is the program's own, which then ends as the program does.
 static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
@@ -51,6 +65,33 @@ pub(super) fn error() -> Option<PyErr> {
         PyMemoryError::new_err(format!(
             "{said}; save what you need and start Python anew: no other command is begun here"
         ))
+    })
+}
+
+/// Does something on a thread that may run out of memory, without the GIL. What it works on is its own: where memory ends, that stays
+/// behind with the thread.
+pub(super) fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    if let Some(error) = error() {
+        return Err(error);
+    }
+    py.detach(|| {
+        let (tell, told) = mpsc::channel();
+        // Nobody listens any more where another thread has stopped.
+        let work = move || drop(tell.send(work()));
+        thread::Builder::new().stack_size(STACK).spawn(work).map_err(|e| PyMemoryError::new_err(e.to_string()))?;
+        loop {
+            match told.recv_timeout(PATIENCE) {
+                Ok(done) => return Ok(done),
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("a mistake in distill: please report it"));
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    if let Some(error) = error() {
+                        return Err(error);
+                    }
+                }
+            }
+        }
     })
 }
 

@@ -4,7 +4,7 @@ use super::{
     super::error::{ExplainError, rows_of},
     game::PathGame,
     prepare,
-    sum::LeafSum,
+    sum::{LeafSum, TABLE_ROOM},
 };
 use sched_distill_core::model::Tree;
 
@@ -53,7 +53,7 @@ impl TreeInteractions {
     pub fn new(tree: &Tree, width: usize) -> Result<Self, ExplainError> {
         let (edges, paths) = prepare(tree, width)?;
         let game = PathGame::pairs(&paths, width);
-        Ok(Self { sum: LeafSum::new(game, tree, paths, &edges, width, width * width) })
+        Ok(Self { sum: LeafSum::new(game, tree, (paths, &edges), (width, width * width), TABLE_ROOM) })
     }
 
     /// Explains rows, shape `(rows, width)`, row-major.

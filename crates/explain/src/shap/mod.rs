@@ -7,11 +7,13 @@
 //! is neither theirs nor an approximation: one leaf at a time, by quadrature (see the sources), which neither cancels
 //! digits nor grows with the depth squared.
 
+mod ensemble;
 mod game;
 mod interactions;
 mod quadrature;
 mod sum;
 
+pub use ensemble::EnsembleShap;
 pub use interactions::{ShapInteractions, TreeInteractions};
 
 use super::{
@@ -20,7 +22,7 @@ use super::{
 };
 use game::{BackgroundGame, PathGame};
 use sched_distill_core::model::Tree;
-use sum::LeafSum;
+use sum::{LeafSum, TABLE_ROOM};
 
 /// SHAP values of some rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +143,10 @@ impl TreeShap {
     ///
     /// If the tree has linear leaves, bad weights, or tests a feature beyond `width`.
     pub fn path_dependent(tree: &Tree, width: usize) -> Result<Self, ExplainError> {
+        Self::by_paths(tree, width, TABLE_ROOM)
+    }
+
+    fn by_paths(tree: &Tree, width: usize, room: usize) -> Result<Self, ExplainError> {
         let (edges, paths) = prepare(tree, width)?;
         let mut base_value = vec![0.0; tree.outputs];
         for leaf in 0..paths.len() {
@@ -150,7 +156,7 @@ impl TreeShap {
             }
         }
         let game = PathGame::new(&paths);
-        Ok(Self { sum: Sum::Path(LeafSum::new(game, tree, paths, &edges, width, width)), base_value })
+        Ok(Self { sum: Sum::Path(LeafSum::new(game, tree, (paths, &edges), (width, width), room)), base_value })
     }
 
     /// Values in which a feature that is not known takes the value of a background row, averaged over the background
@@ -169,6 +175,15 @@ impl TreeShap {
         background: &[f32],
         weight: Option<&[f64]>,
     ) -> Result<Self, ExplainError> {
+        Self::against(tree, width, (background, weight), TABLE_ROOM)
+    }
+
+    fn against(
+        tree: &Tree,
+        width: usize,
+        (background, weight): (&[f32], Option<&[f64]>),
+        room: usize,
+    ) -> Result<Self, ExplainError> {
         let (edges, paths) = prepare(tree, width)?;
         let rows = rows_of("background", background, width)?;
         let total = total_weight(weight, rows, "background")?;
@@ -180,7 +195,7 @@ impl TreeShap {
             }
         }
         let game = BackgroundGame::new(&paths, background, width, &share);
-        Ok(Self { sum: Sum::Background(LeafSum::new(game, tree, paths, &edges, width, width)), base_value })
+        Ok(Self { sum: Sum::Background(LeafSum::new(game, tree, (paths, &edges), (width, width), room)), base_value })
     }
 
     /// What the tree says when nothing is known, one number per output.

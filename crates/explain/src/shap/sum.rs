@@ -14,8 +14,8 @@ use sched_distill_core::model::Tree;
 /// Rows that go through the tree together.
 const BLOCK: usize = 16;
 
-/// Numbers that the tables of one explainer may hold together (32 MiB); leaves with the smallest tables come first.
-const TABLE_ROOM: usize = 4 << 20;
+/// Numbers that the tables of one tree may hold together (32 MiB); leaves with the smallest tables come first.
+pub(super) const TABLE_ROOM: usize = 4 << 20;
 
 /// An edge of the tree as the walk sees it.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,14 @@ struct Scratch {
 }
 
 impl<G: Game> LeafSum<G> {
-    pub(super) fn new(game: G, tree: &Tree, paths: Paths, edges: &[Edge], width: usize, places: usize) -> Self {
+    /// For rows of `width` columns and output rows of `places`; its tables hold at most `room` numbers.
+    pub(super) fn new(
+        game: G,
+        tree: &Tree,
+        (paths, edges): (Paths, &[Edge]),
+        (width, places): (usize, usize),
+        room: usize,
+    ) -> Self {
         let mut columns: Vec<u32> = edges.iter().map(|e| tree.feature[e.parent as usize]).collect();
         columns.sort_unstable();
         columns.dedup();
@@ -101,15 +108,14 @@ impl<G: Game> LeafSum<G> {
         let leaves: Vec<Leaf> = (0..paths.len()).map(leaf).collect();
         let outputs = tree.outputs;
         let mut sum = Self { game, paths, steps, columns, depth, leaves, width, outputs, places };
-        sum.fill_tables();
+        sum.fill_tables(room);
         sum
     }
 
-    fn fill_tables(&mut self) {
+    fn fill_tables(&mut self, mut room: usize) {
         let bits = |leaf: usize| self.paths.sides(leaf).len();
         let mut order: Vec<usize> = (0..self.leaves.len()).filter(|&l| bits(l) <= self.game.table_bits()).collect();
         order.sort_by_key(|&leaf| bits(leaf));
-        let mut room = TABLE_ROOM;
         let fits = |&leaf: &usize| {
             let size = self.leaves[leaf].targets.len() << bits(leaf);
             let fits = size <= room;
