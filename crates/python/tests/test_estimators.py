@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,12 +65,15 @@ def test_trees_are_those_of_scikit_learn(criterion: str, weighted: bool, missing
         X, goals, weight = X[w > 0], goals[w > 0], w[w > 0]
     ours.fit(X, goals, weight)
     theirs.fit(X, goals, weight)
-    said = (ours.predict_proba(X), theirs.predict_proba(X)) if classifies else (ours.predict(X), theirs.predict(X))
-    np.testing.assert_allclose(*said, atol=1e-10)
-    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.999
+    if criterion == "absolute_error":
+        # Medians of few rows are often equally good.
+        errors = [np.average(np.abs(model.predict(X) - goals), weights=weight) for model in (ours, theirs)]
+        assert errors[0] < 1.01 * errors[1]
+        return
+    said = [model.predict_proba(X) if classifies else model.predict(X) for model in (ours, theirs)]
+    np.testing.assert_allclose(*said, rtol=0, atol=1e-10)
     assert ours.get_n_leaves() == theirs.get_n_leaves() and ours.get_depth() == theirs.get_depth()
-    if criterion != "absolute_error":
-        np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-10)
+    np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, rtol=0, atol=1e-10)
 
 
 def test_weights_count_as_rows_and_bins_are_nearly_as_good() -> None:
@@ -126,11 +133,15 @@ def test_models_pickle_and_copy_to_the_last_bit() -> None:
 def test_text_says_what_the_tree_does() -> None:
     X = np.array([[1.0], [2.0], [3.0], [10.0]])
     tree = TreeClassifier().fit(X, ["a", "a", "b", "b"])
-    assert tree.to_text() == "x0 <= 2.5: a (1 of 2)\nx0 > 2.5: b (1 of 2)"
-    assert tree.to_text(missing=True).startswith("x0 <= 2.5 or missing: a")
+    assert tree.to_text() == "x0 <= 2: a (1 of 2)\nx0 > 2: b (1 of 2)"
+    assert tree.to_text(missing=True) == "x0 <= 2 or missing: a (1 of 2)\nx0 > 2: b (1 of 2)"
     tree = TreeRegressor().fit(X, [0.0, 0.0, 1.0, 4.0])
-    assert tree.to_text() == "x0 <= 7: \n".strip() or tree.to_text().count("\n") == 3
+    assert tree.to_text() == "x0 <= 6\n|   x0 <= 2: 0\n|   x0 > 2: 1\nx0 > 6: 4"
     assert TreeRegressor().fit(X, [1.0] * 4).to_text() == "1"
+    tree = TreeRegressor().fit([[1.0], [2.0], [np.nan]], [0.0, 0.0, 1.0])
+    assert tree.to_text() == "x0 is there: 0\nx0 is missing: 1"
+    line = LinearTree(max_leaf_nodes=2, ridge=1e-9).fit(X, [0.0, 1.0, 10.0, 17.0])
+    assert line.to_text() == "x0 <= 2: -1 +1 * x0\nx0 > 2: 7 +1 * x0"
 
 
 def test_parameters_that_cannot_be_are_refused_in_words() -> None:
@@ -157,7 +168,7 @@ def test_other_threads_run_while_a_tree_grows() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 10)).astype(np.float32)
     y = rng.normal(size=100_000)
-    fit = threading.Thread(target=lambda: TreeRegressor().fit(X, y))
+    fit = threading.Thread(target=lambda: TreeRegressor(max_leaf_nodes=500).fit(X, y))
     fit.start()
     rounds = 0
     while fit.is_alive():
@@ -166,10 +177,41 @@ def test_other_threads_run_while_a_tree_grows() -> None:
     assert rounds > 20
 
 
+SHORT_OF_MEMORY = """
+import resource
+import time
+import numpy as np
+from sched_distill.estimators import TreeRegressor
+from sched_distill.explainers import TreeExplainer
+
+X, y = np.zeros((3_000_000, 4), np.float32), np.arange(3_000_000.0)
+model = TreeRegressor(max_leaf_nodes=4).fit(X[:1000] + y[:1000, None], y[:1000])
+explainer = TreeExplainer(model)
+explainer.shap_values(X[:100])
+# Less than the values or the sums of a fit take; the stack of a thread that has ended is used again.
+time.sleep(0.2)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (50 << 20), -1))
+try:
+    explainer.shap_values(X) if SHAP else model.fit(X, y)
+except MemoryError as error:
+    assert "no other command is begun here" in str(error), error
+    print(sum(range(10)))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux alone says how much is used")
+@pytest.mark.parametrize("shap", ["True", "False"])
+def test_the_end_of_memory_is_an_exception(shap: str) -> None:
+    code = SHORT_OF_MEMORY.replace("SHAP", shap)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "45\n", done.stderr
+
+
 # Models of choice
 
 
-def choices(count: int = 600, seed: int = 0) -> tuple[Any, Any, Any]:
+def choices(count: int = 2000, seed: int = 0) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(count), rng.integers(2, 6, count))
     X = rng.normal(size=(len(groups), 3)).astype(np.float32)
@@ -188,7 +230,7 @@ def test_a_logit_is_the_most_probable_one() -> None:
         return X.T @ (y - parts / np.bincount(groups, parts)[groups]) / len(np.unique(groups))
 
     assert np.abs(slope(model.coef_)).max() < 1e-6
-    np.testing.assert_allclose(model.coef_, [1.5, -1, 0], atol=0.25)
+    np.testing.assert_allclose(model.coef_, [1.5, -1, 0], atol=0.15)
     assert [term.words for term in model.terms_] == ["x0", "x1", "x2"]
     assert all(0.01 < term.standard_error < 0.2 for term in model.terms_)
     np.testing.assert_allclose(model.predict(X), X @ model.coef_, atol=1e-5)
@@ -205,8 +247,8 @@ def test_the_order_of_rows_and_the_names_of_groups_do_not_count() -> None:
     assert plain.score(X, y, groups) == pytest.approx(shuffled.score(X[order], y[order], names[order]))
     twice = ChoiceModel().fit(np.vstack([X, X]), np.r_[y, y], np.r_[groups, groups + groups.max() + 1])
     np.testing.assert_allclose(plain.coef_, twice.coef_, atol=1e-9)
-    weighted = ChoiceModel().fit(X, y, groups, sample_weight=np.where(groups < 300, 2.0, 0.0))
-    half = groups < 300
+    weighted = ChoiceModel().fit(X, y, groups, sample_weight=np.where(groups < 1000, 2.0, 0.0))
+    half = groups < 1000
     np.testing.assert_allclose(weighted.coef_, ChoiceModel().fit(X[half], y[half], groups[half]).coef_, atol=1e-9)
 
 
@@ -250,3 +292,12 @@ def test_models_of_choice_are_chosen_by_groups() -> None:
         assert len(scores) == 3 and scores.mean() > 0.5
         search = GridSearchCV(model, {"ridge": [1e-4, 1.0]}, cv=GroupKFold(3)).fit(X, y, groups=groups)
         assert search.best_params_["ridge"] in (1e-4, 1.0)
+
+
+@pytest.mark.parametrize("page", ["estimators", "shapley"])
+def test_examples_of_the_pages_run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "python" / f"{page}.md").read_text()
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, f"{page}.md", "exec"), names)
+    assert capsys.readouterr().out

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+#: The largest 32-bit float, which no present value is above.
+_MOST = 3.4028234e38
+
 
 @dataclass(frozen=True)
 class Term:
@@ -76,8 +79,12 @@ def text_of(tree: dict[str, Any], names: Sequence[str], classes: Sequence[Any] |
         if said:
             lines.append("|   " * (depth - 1) + ": ".join(said))
         if not is_leaf:
-            name, threshold = names[tree["feature"][node]], f"{tree['threshold'][node]:.9g}"
-            takes = tree["default_left"][node]
-            for child, sign, also in ((right, ">", not takes), (left, "<=", takes)):
-                todo.append((child, depth + 1, f"{name} {sign} {threshold}{' or missing' * (missing and also)}"))
+            name, threshold, takes = names[tree["feature"][node]], tree["threshold"][node], tree["default_left"][node]
+            if threshold >= _MOST:
+                # All present values against the missing ones.
+                low, high = f"{name} is there", f"{name} is missing"
+            else:
+                low = f"{name} <= {threshold:.9g}{' or missing' * (missing and takes)}"
+                high = f"{name} > {threshold:.9g}{' or missing' * (missing and not takes)}"
+            todo += [(right, depth + 1, high), (left, depth + 1, low)]
     return "\n".join(lines)

@@ -113,11 +113,6 @@ def trees_of(model: Any) -> Trees:
         return _ours(model)
     if (_FOREST | {"BaseDecisionTree"}) & _classes(model) and hasattr(model, "n_outputs_"):
         return _sklearn(model)
-    # LightGBM's models of scikit-learn hold a booster; those of XGBoost give one.
-    if hasattr(model, "booster_"):
-        model = model.booster_
-    if hasattr(model, "dump_model"):
-        return _lightgbm(model.dump_model())
     if hasattr(model, "get_booster"):
         booster, missing = model.get_booster(), model.missing
         # Where training stopped early, these models predict by the trees up to the best one.
@@ -126,6 +121,10 @@ def trees_of(model: Any) -> Trees:
         return _xgboost(json.loads(booster.save_raw("json")), math.nan if missing is None else missing)
     if hasattr(model, "save_raw"):
         return _xgboost(json.loads(model.save_raw("json")))
+    # LightGBM's models with scikit-learn's conventions hold a booster.
+    booster = getattr(model, "booster_", model)
+    if hasattr(booster, "dump_model"):
+        return _lightgbm(booster.dump_model())
     read: Any = json.loads(Path(model).read_text()) if isinstance(model, (str, Path)) else model
     told = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
     if "tree_info" in told:

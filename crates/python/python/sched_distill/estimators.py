@@ -85,9 +85,10 @@ class _Tree(BaseEstimator):  # type: ignore[misc,unused-ignore]
     #: Whether features may be NaN.
     _missing = True
 
-    def _checked(self, X: Any, y: Any = None, **checks: Any) -> Any:
+    def _checked(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """Rows, and targets where they are given, which is while it is fitted."""
         finite = "allow-nan" if self._missing else True
-        given = {"reset": False} if y is None else {"y": y}
+        given: dict[str, Any] = {"y": y[0]} if y else {"reset": False}
         return validate_data(self, X, dtype=np.float32, order="C", ensure_all_finite=finite, **given, **checks)
 
     def _recipe(self, rows: int, weight: NDArray[np.float64] | None, ridge: float | None = None) -> dict[str, Any]:
@@ -515,7 +516,7 @@ class ChoiceModel(BaseEstimator):  # type: ignore[misc,unused-ignore]
         probability = np.ascontiguousarray(given, np.float64)
         refused = by.labels[(by.sums(probability) <= 0) | (-by.best(-probability) < 0)]
         if len(refused):
-            raise ValueError(f"y of group {refused[0]!r}: none must be negative, and one must be positive")
+            raise ValueError(f"y of group {refused[0]}: none must be negative, and one must be positive")
         weight = np.ones(len(by.sizes))
         if sample_weight is not None:
             weight = by.sums(_check_sample_weight(sample_weight, rows, dtype=np.float64)) / by.sizes
@@ -526,7 +527,7 @@ class ChoiceModel(BaseEstimator):  # type: ignore[misc,unused-ignore]
             cluster = number[by.order[by.starts[:-1]]]
             torn = by.labels[by.number[cluster[by.number] != number]]
             if len(torn):
-                raise ValueError(f"clusters: the rows of group {torn[0]!r} are of several; they must be of one")
+                raise ValueError(f"clusters: the rows of group {torn[0]} are of several; they must be of one")
         self.model_ = ModelCore.choose(
             rows[by.order],
             probability[by.order],
