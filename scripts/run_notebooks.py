@@ -2,7 +2,7 @@
 """Runs the notebooks on small data, and checks that they are stored without outputs.
 
     cargo build
-    pip install ipykernel==7.4.0 matplotlib==3.11.2 nbclient==0.11.0 nbformat==5.11.1 numpy==2.4.6 polars==2.1.0
+    pip install ipykernel==7.4.0 matplotlib==3.11.2 nbclient==0.11.0 nbformat==5.11.1 numpy==2.4.6 polars==2.1.0 ./crates/python
     python scripts/run_notebooks.py target/debug/distill [--keep DIR]
     python scripts/run_notebooks.py --strip
 

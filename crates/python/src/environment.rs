@@ -2,7 +2,7 @@
 
 use crate::{
     memory, running,
-    running::{Episode, Open, Plays},
+    running::{Episode, Open, Plays, Shape},
     scenario::with_scenario,
 };
 use numpy::{
@@ -15,12 +15,13 @@ use pyo3::{
 };
 use rayon::prelude::*;
 use sched_distill::rng::Split;
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Episodes that are stepped through side by side, each a choice at a time.
-#[pyclass(module = "sched_distill._core")]
+#[pyclass(frozen, module = "sched_distill._core")]
 pub(super) struct Episodes {
-    all: Vec<Box<dyn Episode>>,
+    all: Vec<Arc<Mutex<Box<dyn Episode>>>>,
+    shape: Shape,
     split: Split,
     /// Candidates that an observation has room for.
     rows: usize,
@@ -32,22 +33,6 @@ fn split_named(name: &str) -> PyResult<Split> {
     found.ok_or_else(|| {
         let names = Split::ALL.map(Split::name).join(", ");
         PyValueError::new_err(format!("split must be one of {names}, got `{name}`"))
-    })
-}
-
-/// Does something on a thread that may run out of memory, without the GIL.
-fn aside<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    if let Some(error) = memory::error() {
-        return Err(error);
-    }
-    py.detach(|| {
-        thread::scope(|scope| {
-            let worker = scope.spawn(work);
-            while !worker.is_finished() && memory::error().is_none() {
-                thread::park_timeout(std::time::Duration::from_millis(1));
-            }
-            worker.join().map_err(|_| PyValueError::new_err("a mistake in distill: please report it"))
-        })
     })
 }
 
@@ -82,14 +67,23 @@ impl Row<'_> {
 type Step<'py> =
     (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<i8>>, Bound<'py, PyArray1<f32>>, usize, f64, bool, bool, bool);
 
+/// An episode of a place. One whose thread has stopped for want of memory is never asked for again.
+fn lock(one: &Mutex<Box<dyn Episode>>) -> MutexGuard<'_, Box<dyn Episode>> {
+    one.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Episodes {
-    fn one(&mut self, index: usize) -> PyResult<&mut Box<dyn Episode>> {
+    fn one(&self, index: usize) -> PyResult<&Arc<Mutex<Box<dyn Episode>>>> {
+        if let Some(error) = memory::error() {
+            return Err(error);
+        }
         let count = self.all.len();
-        self.all.get_mut(index).ok_or_else(|| PyIndexError::new_err(format!("there are {count} episodes")))
+        self.all.get(index).ok_or_else(|| PyIndexError::new_err(format!("there are {count} episodes")))
     }
 
     fn told<'py>(&self, py: Python<'py>, index: usize, reward: Option<f64>) -> Step<'py> {
-        let open = self.all[index].open();
+        let one = lock(&self.all[index]);
+        let open = one.open();
         let mut candidates = vec![0.0; self.rows * self.width];
         let (mut mask, mut cluster) = (vec![0; self.rows], vec![0.0; open.cluster.len()]);
         Row { candidates: &mut candidates, mask: &mut mask, cluster: &mut cluster }.write(open, self.width);
@@ -120,14 +114,15 @@ impl Episodes {
     ) -> PyResult<Self> {
         let plays = Plays { joint: plays.0, abstains: plays.1, safe: plays.2 };
         let split = split_named(split)?;
-        let unknown = || Err(format!("unknown scenario `{scenario}`; there are {}", running::scenarios()));
-        let opened = aside(py, || with_scenario!(scenario, S => running::open::<S>(workload, plays), unknown()))?;
-        let first = opened.map_err(PyValueError::new_err)?;
-        let width = first.shape().width();
-        let all = (1..count).map(|_| first.another()).collect();
-        let mut episodes = Self { all, split, rows, width };
-        episodes.all.insert(0, first);
-        Ok(episodes)
+        let (scenario, workload) = (scenario.to_owned(), workload.to_owned());
+        let named = scenario.clone();
+        let unknown = move || Err(format!("unknown scenario `{named}`; there are {}", running::scenarios()));
+        let work = move || with_scenario!(&*scenario, S => running::open::<S>(&workload, plays), unknown());
+        let first = memory::apart(py, work)?.map_err(PyValueError::new_err)?;
+        let shape = first.shape().clone();
+        let others: Vec<_> = (1..count).map(|_| first.another()).collect();
+        let all = std::iter::once(first).chain(others).map(|one| Arc::new(Mutex::new(one))).collect();
+        Ok(Self { all, split, rows, width: shape.width(), shape })
     }
 
     /// How many candidates an observation has room for.
@@ -145,31 +140,24 @@ impl Episodes {
     /// Names of what all candidates share.
     #[getter]
     fn cluster(&self) -> Vec<String> {
-        self.all.first().map_or(Vec::new(), |episode| episode.shape().cluster.clone())
-    }
-
-    /// Jobs of an episode.
-    fn jobs(&self, py: Python<'_>, seed: u64, episode: u32) -> PyResult<usize> {
-        let Some(first) = self.all.first() else { return Ok(0) };
-        aside(py, || first.jobs(seed, self.split, episode))
+        self.shape.cluster.clone()
     }
 
     /// Begins an episode in the place of that index.
-    fn begin<'py>(&mut self, py: Python<'py>, index: usize, seed: u64, episode: u32) -> PyResult<Step<'py>> {
+    fn begin<'py>(&self, py: Python<'py>, index: usize, seed: u64, episode: u32) -> PyResult<Step<'py>> {
         let split = self.split;
-        let one = self.one(index)?;
-        aside(py, || one.begin(seed, split, episode))?;
+        let one = Arc::clone(self.one(index)?);
+        memory::apart(py, move || lock(&one).begin(seed, split, episode))?;
         Ok(self.told(py, index, Some(0.0)))
     }
 
     /// Takes a candidate in the first episode.
-    fn step<'py>(&mut self, py: Python<'py>, action: i64) -> PyResult<Step<'py>> {
-        let rows = self.rows;
+    fn step<'py>(&self, py: Python<'py>, action: i64) -> PyResult<Step<'py>> {
         let one = self.one(0)?;
-        if one.open().count > rows {
+        if lock(one).open().count > self.rows {
             return Err(PyValueError::new_err("the episode was truncated; call reset"));
         }
-        let reward = py.detach(|| one.take(action)).map_err(PyValueError::new_err)?;
+        let reward = py.detach(|| lock(one).take(action)).map_err(PyValueError::new_err)?;
         Ok(self.told(py, 0, reward))
     }
 
@@ -177,7 +165,7 @@ impl Episodes {
     /// Observations, levels, rewards and ends are written to the arrays.
     #[expect(clippy::too_many_arguments, reason = "the arrays of a step")]
     fn step_all(
-        &mut self,
+        &self,
         py: Python<'_>,
         actions: PyReadonlyArray1<'_, i64>,
         begun: (PyReadonlyArray1<'_, u64>, PyReadonlyArray1<'_, i64>),
@@ -190,7 +178,10 @@ impl Episodes {
     ) -> PyResult<()> {
         let ((seeds, begins), (mut terminated, mut truncated, mut invalid)) = (begun, ends);
         let (count, rows, width, split) = (self.all.len(), self.rows, self.width, self.split);
-        let shared = self.all.first().map_or(0, |episode| episode.shape().cluster.len());
+        let shared = self.shape.cluster.len();
+        if let Some(error) = memory::error() {
+            return Err(error);
+        }
         let (actions, seeds, begins) = (actions.as_slice()?, seeds.as_slice()?, begins.as_slice()?);
         let (candidates, mask, cluster) = (candidates.as_slice_mut()?, mask.as_slice_mut()?, cluster.as_slice_mut()?);
         let (levels, rewards) = (levels.as_slice_mut()?, rewards.as_slice_mut()?);
@@ -205,17 +196,18 @@ impl Episodes {
                 "arrays for {count} episodes of {rows} rows of {width} columns are wanted"
             )));
         }
-        let all = &mut self.all;
+        let all = &self.all;
         let done: Result<(), String> = py.detach(|| {
             let observed = candidates.par_chunks_mut((rows * width).max(1)).zip(mask.par_chunks_mut(rows.max(1)));
             let observed = observed.zip(cluster.par_chunks_mut(shared.max(1)));
             let told = levels.par_iter_mut().zip(rewards).zip(terminated).zip(truncated).zip(invalid);
             let asked = actions.par_iter().zip(seeds).zip(begins);
-            all.par_iter_mut().zip(asked).zip(observed).zip(told).try_for_each(
+            all.par_iter().zip(asked).zip(observed).zip(told).try_for_each(
                 |(
                     ((episode, ((&action, &seed), &begin)), ((candidates, mask), cluster)),
                     ((((level, reward), ended), cut), invalid),
                 )| {
+                    let mut episode = lock(episode);
                     let rewarded = match u32::try_from(begin) {
                         Ok(number) => {
                             episode.begin(seed, split, number);
@@ -235,14 +227,15 @@ impl Episodes {
     }
 
     /// The candidate that a policy of the program would take in the episode of that index; none if what it would decide is no candidate.
-    fn advice(&mut self, py: Python<'_>, index: usize, policy: &str) -> PyResult<Option<usize>> {
+    fn advice(&self, py: Python<'_>, index: usize, policy: &str) -> PyResult<Option<usize>> {
         let one = self.one(index)?;
-        py.detach(|| one.advice(policy)).map_err(PyValueError::new_err)
+        py.detach(|| lock(one).advice(policy)).map_err(PyValueError::new_err)
     }
 
     /// What is open in the episode of that index: numbers beside the arrays.
-    fn info<'py>(&mut self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
-        let open = self.one(index)?.open();
+    fn info<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
+        let one = lock(self.one(index)?);
+        let open = one.open();
         let info = PyDict::new(py);
         info.set_item("time_ms", open.time_ms)?;
         info.set_item("kind", open.kind)?;

@@ -110,9 +110,6 @@ pub(super) trait Episode: Send + Sync {
 
     fn shape(&self) -> &Shape;
 
-    /// Jobs of an episode.
-    fn jobs(&self, seed: u64, split: Split, episode: u32) -> usize;
-
     /// Another one of the same workload, before its first episode.
     fn another(&self) -> Box<dyn Episode>;
 }
@@ -315,10 +312,6 @@ impl<S: Hosted> Episode for Running<S> {
 
     fn shape(&self) -> &Shape {
         &self.shape
-    }
-
-    fn jobs(&self, seed: u64, split: Split, episode: u32) -> usize {
-        self.workload.jobs(EpisodeId::new(seed, split, episode)).len()
     }
 
     fn another(&self) -> Box<dyn Episode> {

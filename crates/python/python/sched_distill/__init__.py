@@ -11,11 +11,11 @@
 scheduler of any callable; `Student` is what is distilled; `sched_distill.envs` has environments of Gymnasium to train in.
 """
 
+from . import commands
 from ._core import Choice, Question, __version__
 from ._errors import DistillError, DistillWarning, GateError
 from ._progress import Event
 from .commands import *  # noqa: F403
-from .commands import __all__ as _commands
 from .policies import Policy, from_sb3, from_torch
 from .recorder import Recorder
 from .scenarios import Scenario, scenarios
@@ -40,5 +40,5 @@ __all__ = [
     "from_sb3",
     "from_torch",
     "scenarios",
-    *_commands,
 ]
+__all__ += commands.__all__

@@ -150,7 +150,8 @@ class SchedEnv(gym.Env[Observation, np.int64]):
             told = self._core.begin(0, self._seed, self._episode)
             self._episode += 1
             if not told[5]:
-                return self._told(told)[0::4]
+                observation, *_, info = self._told(told)
+                return observation, info
         raise ValueError(f"none of {_EMPTY} episodes has a choice to be taken")
 
     def step(self, action: int | np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
