@@ -61,7 +61,8 @@ def main():
             how = "tree_path_dependent" if background is None else "interventional"
             a, b = shap.TreeExplainer(model, background, feature_perturbation=how), TreeExplainer(model, background)
             few = rows[:count]
-            assert np.abs(a.shap_values(few[:100], check_additivity=False) - b.shap_values(few[:100])).max() < 1e-10
+            apart = np.abs(a.shap_values(few[:100], check_additivity=False) - b.shap_values(few[:100])).max()
+            assert apart < (1e-10 if background is None else 1e-6), apart  # shap's weights are 32-bit floats there
             cases[f"shap {name}, {kind}"] = (
                 count, lambda a=a, few=few: a.shap_values(few, check_additivity=False), lambda b=b, few=few: b.shap_values(few)
             )

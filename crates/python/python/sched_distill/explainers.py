@@ -67,11 +67,12 @@ class TreeExplainer:
         if background is not None and not len(background):
             raise ValueError("data has no rows; wanted is at least one")
         self._core: ShapCore | None = None
-        self._background = background
+        self._background: NDArray[np.float32] | None = None
         if trees.is_plain:
             self._core = ShapCore(trees.parts, trees.outputs, trees.width, background)
             base = np.array(self._core.base_value)
         elif background is not None:
+            self._background = background.copy()
             base = trees.parts[0][0].predict(background).mean(axis=0)
         else:
             raise ValueError(f"{type(model).__name__} has values against background rows alone: give data")
@@ -145,7 +146,7 @@ def explain_pair(
         raise IndexError(f"output is {output}, but the model has {trees.outputs}, from 0 on")
     ours, theirs = explain_against(trees.parts, trees.outputs, seen[[a, b]], seen)[..., which]
     return _explanation(
-        shown=np.array([f"{x} against {y}" for x, y in zip(rows[a], rows[b], strict=True)]),
+        shown=np.array([f"{float(x):.4g} against {float(y):.4g}" for x, y in zip(rows[a], rows[b], strict=True)]),
         values=ours - theirs,
         base_values=0.0,
         data=rows[a],
