@@ -214,6 +214,7 @@ const ORDER: [(&str, &[&str]); 11] = [
 /// nothing but these.
 const SHARED: &[&str] = &[
     "advice",
+    "decode",
     "host",
     "interrupt",
     "memory",
@@ -225,7 +226,6 @@ const SHARED: &[&str] = &[
     "files",
     "inputs",
     "words",
-    "decode",
     "output",
     "progress",
     "reading",
