@@ -6,13 +6,14 @@ list of objects in it, which polars, pandas and pyarrow read. In a notebook it s
 
 from __future__ import annotations
 
+import base64
 import webbrowser
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .table import Table
+from .table import SHOWN, Table, brief, html_of
 
 if TYPE_CHECKING:
     from .student import Student
@@ -23,17 +24,6 @@ Json = dict[str, Any]
 
 def _plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float, bool))
-
-
-def _brief(value: Any) -> str:
-    """A value in a few words."""
-    if isinstance(value, dict) and set(value) == {"value", "low", "high"}:
-        estimate = [value[key] for key in ("value", "low", "high")]
-        known, low, high = (f"{x:.4g}" if isinstance(x, (int, float)) else str(x) for x in estimate)
-        return known if low == high else f"{known} [{low}, {high}]"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value)
 
 
 class Result(Mapping[str, Any]):
@@ -83,17 +73,19 @@ class Result(Mapping[str, Any]):
         return Table.of_rows(found)
 
     def __repr__(self) -> str:
-        parts = [f"{key}={_brief(value)}" for key, value in self._own.items() if _plain(value)]
+        parts = [f"{key}={brief(value)}" for key, value in self._own.items() if _plain(value)]
         return f"<{type(self).__name__} {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         title = f"<b>{escape(self.command)}</b>"
         plain = [(key, value) for key, value in self._own.items() if _plain(value) and value is not None]
         rows = "".join(
-            f"<tr><td style='text-align:left'>{escape(key)}</td><td style='text-align:left'>{escape(_brief(value))}</td></tr>"
+            f"<tr><td style='text-align:left'>{escape(key)}</td><td style='text-align:left'>{escape(brief(value))}</td></tr>"
             for key, value in plain
         )
-        tables = "".join(f"<div>{escape(name)}</div>{self.table(name)._repr_html_()}" for name in self._tables())
+        tables = "".join(
+            f"<div>{escape(name)}</div>{html_of(self._own[name][:SHOWN], len(self._own[name]))}" for name in self._tables()
+        )
         return f"{title}<table>{rows}</table>{tables}{self._more_html()}"
 
     def _more_html(self) -> str:
@@ -116,6 +108,25 @@ class Written(Result):
 
     def __fspath__(self) -> str:
         return str(self.path)
+
+
+def rules_html(student: Student) -> str:
+    """The rules of a student, without the lines that say how they are to be read."""
+    return f"<pre>{escape(student.rules().partition(NEWLINES)[2])}</pre>"
+
+
+NEWLINES = "\n\n"
+
+
+def page_html(page: Path, verdict: str, rules: str = "") -> str:
+    """What a report says first: its verdict, its picture, and where it is."""
+    words = "<br>".join(escape(line) for line in verdict.splitlines())
+    chart = page.parent / "charts" / "verdict.png"
+    picture = ""
+    if chart.is_file():
+        data = base64.b64encode(chart.read_bytes()).decode()
+        picture = f"<img style='max-width:60em' alt='' src='data:image/png;base64,{data}'>"
+    return f"<p>{words}</p>{picture}{rules}<p><a href='{escape(page.resolve().as_uri())}'>{escape(str(page))}</a></p>"
 
 
 class Trace(Written):
@@ -148,7 +159,7 @@ class OfStudent(Written):
         return f"student:{self.path}"
 
     def _more_html(self) -> str:
-        return f"<pre>{escape(self.load().rules())}</pre>"
+        return rules_html(self.load())
 
 
 class Fit(OfStudent):
@@ -221,10 +232,7 @@ class Report(Written):
         webbrowser.open(self.path.resolve().as_uri())
 
     def _repr_html_(self) -> str:
-        card = Path(self._own["card"])
-        picture = card.read_text(encoding="utf-8") if card.suffix == ".svg" and card.is_file() else ""
-        words = "<br>".join(escape(line) for line in self.verdict.splitlines())
-        return f"<p>{words}</p>{picture}<p><a href='{escape(self.page)}'>{escape(self.page)}</a></p>"
+        return page_html(self.path, self.verdict)
 
 
 class Demo(Written):
@@ -249,11 +257,7 @@ class Demo(Written):
         webbrowser.open(Path(self.report).resolve().as_uri())
 
     def _repr_html_(self) -> str:
-        card = Path(self.report).parent / "card.svg"
-        picture = card.read_text(encoding="utf-8") if card.is_file() else ""
-        words = "<br>".join(escape(line) for line in self.verdict.splitlines())
-        rules = escape(self.load().rules())
-        return f"<p>{words}</p>{picture}<pre>{rules}</pre><p><a href='{escape(self.report)}'>{escape(self.report)}</a></p>"
+        return page_html(Path(self.report), self.verdict, rules_html(self.load()))
 
 
 class Simulation(Result):

@@ -167,9 +167,9 @@ class Student:
         return f"<Student of {self.scenario}, size {self.size}, {self.hash[:12]}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from .results import rules_html
 
-        return f"<pre>{escape(self.rules())}</pre>"
+        return rules_html(self)
 
 
 class Drawing(str):

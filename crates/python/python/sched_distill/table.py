@@ -15,7 +15,7 @@ from . import _core
 Column = NDArray[Any] | list[str | None]
 
 #: Rows that a notebook shows.
-_SHOWN = 20
+SHOWN = 20
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -49,6 +49,9 @@ class Table(Mapping[str, Column]):
         """Objects of JSON, a row each."""
         flat = [dict(_flat(row)) for row in rows]
         names = dict.fromkeys(name for row in flat for name in row)
+        # What is an object in some rows is nothing at all in others.
+        objects = {name.rpartition(".")[0] for name in names}
+        names = dict.fromkeys(name for name in names if name not in objects)
         columns = {name: _column([row.get(name) for row in flat]) for name in names}
         # What says what a row is comes before its figures.
         return cls(dict(sorted(columns.items(), key=lambda column: not isinstance(column[1], list))))
@@ -80,12 +83,31 @@ class Table(Mapping[str, Column]):
         return f"<Table {self.height} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        def cell(value: Any) -> str:
-            text = "" if value is None else f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-            return f"<td>{escape(text)}</td>"
+        rows = [{name: self[name][i] for name in self} for i in range(min(self.height, SHOWN))]
+        return html_of(rows, self.height)
 
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        rows = range(min(self.height, _SHOWN))
-        body = "".join("<tr>" + "".join(cell(self[name][i]) for name in self) + "</tr>" for i in rows)
-        more = f"<div>{self.height - _SHOWN} more rows</div>" if self.height > _SHOWN else ""
-        return f"<table><tr>{head}</tr>{body}</table>{more}"
+
+def brief(value: Any) -> str:
+    """A value in a few words: a figure with its interval as ``0.97 [0.95, 0.98]``."""
+    if isinstance(value, Mapping):
+        known, low, high = (brief(value[key]) for key in ("value", "low", "high"))
+        return known if low == high else f"{known} [{low}, {high}]"
+    if value is None or value != value:
+        return ""
+    return f"{value:.3g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def is_brief(value: Any) -> bool:
+    """Whether a value is one, or a figure with its interval."""
+    return not isinstance(value, (list, Mapping)) or set(value) == {"value", "low", "high"}
+
+
+def html_of(rows: Sequence[Mapping[str, Any]], height: int) -> str:
+    """The first rows of a table for a notebook: text before figures, and columns that say something."""
+    values = {name: [row.get(name) for row in rows] for row in rows for name in row}
+    names = [name for name, column in values.items() if all(map(is_brief, column)) and any(map(brief, column))]
+    names.sort(key=lambda name: not any(isinstance(value, str) for value in values[name]))
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(brief(row.get(name)))}</td>" for name in names) + "</tr>" for row in rows)
+    more = f"<div>{height - len(rows)} more rows</div>" if height > len(rows) else ""
+    return f"<table><tr>{head}</tr>{body}</table>{more}"
