@@ -17,10 +17,19 @@ use rayon::prelude::*;
 use sched_distill::rng::Split;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// An episode, and how many rows of the arrays that it is written to hold candidates: all others are 0.
+struct Place {
+    episode: Box<dyn Episode>,
+    written: usize,
+}
+
+/// Episodes that a thread steps at least: a step takes microseconds, and so does waking a thread.
+const TOGETHER: usize = 8;
+
 /// Episodes that are stepped through side by side, each a choice at a time.
 #[pyclass(frozen, module = "sched_distill._core")]
 pub(super) struct Episodes {
-    all: Vec<Arc<Mutex<Box<dyn Episode>>>>,
+    all: Vec<Arc<Mutex<Place>>>,
     shape: Shape,
     split: Split,
     /// Candidates that an observation has room for.
@@ -44,21 +53,24 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Writes an observation; what it held before is overwritten.
-    fn write(self, open: &Open, width: usize) {
+    /// Writes an observation over one of `written` candidates; how many it has. What is 0 already is left alone: most rows are.
+    fn write(self, open: &Open, width: usize, written: usize) -> usize {
         let rows = self.mask.len();
         let count = open.count.min(rows);
-        self.candidates.fill(0.0);
-        self.mask.fill(0);
+        let old = written.min(rows).max(count);
+        self.candidates[count * width..old * width].fill(0.0);
+        self.mask[..old].fill(0);
         if let Some(own) = open.rows.len().checked_div(open.count) {
             for (to, from) in self.candidates.chunks_exact_mut(width).zip(open.rows.chunks_exact(own)) {
                 to[..own].copy_from_slice(from);
+                to[own..].fill(0.0);
             }
             for (to, &allowed) in self.mask.iter_mut().zip(&open.allowed[..count]) {
                 *to = i8::from(allowed);
             }
         }
         self.cluster.copy_from_slice(&open.cluster);
+        count
     }
 }
 
@@ -68,12 +80,12 @@ type Step<'py> =
     (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<i8>>, Bound<'py, PyArray1<f32>>, usize, f64, bool, bool, bool);
 
 /// An episode of a place. One whose thread has stopped for want of memory is never asked for again.
-fn lock(one: &Mutex<Box<dyn Episode>>) -> MutexGuard<'_, Box<dyn Episode>> {
+fn lock(one: &Mutex<Place>) -> MutexGuard<'_, Place> {
     one.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Episodes {
-    fn one(&self, index: usize) -> PyResult<&Arc<Mutex<Box<dyn Episode>>>> {
+    fn one(&self, index: usize) -> PyResult<&Arc<Mutex<Place>>> {
         if let Some(error) = memory::error() {
             return Err(error);
         }
@@ -82,18 +94,19 @@ impl Episodes {
     }
 
     fn told<'py>(&self, py: Python<'py>, index: usize, reward: Option<f64>) -> Step<'py> {
-        let one = lock(&self.all[index]);
-        let open = one.open();
+        let mut one = lock(&self.all[index]);
+        let open = one.episode.open();
         let mut candidates = vec![0.0; self.rows * self.width];
         let (mut mask, mut cluster) = (vec![0; self.rows], vec![0.0; open.cluster.len()]);
-        Row { candidates: &mut candidates, mask: &mut mask, cluster: &mut cluster }.write(open, self.width);
+        let written =
+            Row { candidates: &mut candidates, mask: &mut mask, cluster: &mut cluster }.write(open, self.width, 0);
         use numpy::PyArrayMethods as _;
         let candidates = candidates.into_pyarray(py).reshape([self.rows, self.width]);
         let candidates = candidates.unwrap_or_else(|_| PyArray2::zeros(py, [0, 0], false));
-        let ended = open.end.is_some();
+        let (level, ended, overflows) = (open.level, open.end.is_some(), open.count > self.rows);
+        one.written = written;
         let (mask, cluster) = (mask.into_pyarray(py), cluster.into_pyarray(py));
-        let overflows = open.count > self.rows;
-        (candidates, mask, cluster, open.level, reward.unwrap_or(0.0), ended, overflows, reward.is_none())
+        (candidates, mask, cluster, level, reward.unwrap_or(0.0), ended, overflows, reward.is_none())
     }
 }
 
@@ -121,7 +134,10 @@ impl Episodes {
         let first = memory::apart(py, work)?.map_err(PyValueError::new_err)?;
         let shape = first.shape().clone();
         let others: Vec<_> = (1..count).map(|_| first.another()).collect();
-        let all = std::iter::once(first).chain(others).map(|one| Arc::new(Mutex::new(one))).collect();
+        let all = std::iter::once(first)
+            .chain(others)
+            .map(|episode| Arc::new(Mutex::new(Place { episode, written: 0 })))
+            .collect();
         Ok(Self { all, split, rows, width: shape.width(), shape })
     }
 
@@ -147,22 +163,22 @@ impl Episodes {
     fn begin<'py>(&self, py: Python<'py>, index: usize, seed: u64, episode: u32) -> PyResult<Step<'py>> {
         let split = self.split;
         let one = Arc::clone(self.one(index)?);
-        memory::apart(py, move || lock(&one).begin(seed, split, episode))?;
+        memory::apart(py, move || lock(&one).episode.begin(seed, split, episode))?;
         Ok(self.told(py, index, Some(0.0)))
     }
 
     /// Takes a candidate in the first episode.
     fn step<'py>(&self, py: Python<'py>, action: i64) -> PyResult<Step<'py>> {
         let one = self.one(0)?;
-        if lock(one).open().count > self.rows {
+        if lock(one).episode.open().count > self.rows {
             return Err(PyValueError::new_err("the episode was truncated; call reset"));
         }
-        let reward = py.detach(|| lock(one).take(action)).map_err(PyValueError::new_err)?;
+        let reward = py.detach(|| lock(one).episode.take(action)).map_err(PyValueError::new_err)?;
         Ok(self.told(py, 0, reward))
     }
 
     /// Takes a candidate in every episode, or begins episode ``begins[i]`` where that is not negative, in threads and without the GIL.
-    /// Observations, levels, rewards and ends are written to the arrays.
+    /// Observations, levels, rewards and ends are written to the arrays, which are the same each time: they hold what was observed last.
     #[expect(clippy::too_many_arguments, reason = "the arrays of a step")]
     fn step_all(
         &self,
@@ -202,12 +218,12 @@ impl Episodes {
             let observed = observed.zip(cluster.par_chunks_mut(shared.max(1)));
             let told = levels.par_iter_mut().zip(rewards).zip(terminated).zip(truncated).zip(invalid);
             let asked = actions.par_iter().zip(seeds).zip(begins);
-            all.par_iter().zip(asked).zip(observed).zip(told).try_for_each(
+            all.par_iter().zip(asked).zip(observed).zip(told).with_min_len(TOGETHER).try_for_each(
                 |(
-                    ((episode, ((&action, &seed), &begin)), ((candidates, mask), cluster)),
+                    ((place, ((&action, &seed), &begin)), ((candidates, mask), cluster)),
                     ((((level, reward), ended), cut), invalid),
                 )| {
-                    let mut episode = lock(episode);
+                    let Place { episode, written } = &mut *lock(place);
                     let rewarded = match u32::try_from(begin) {
                         Ok(number) => {
                             episode.begin(seed, split, number);
@@ -218,7 +234,7 @@ impl Episodes {
                     (*reward, *invalid) = (rewarded.unwrap_or(0.0), rewarded.is_none());
                     let open = episode.open();
                     (*level, *ended, *cut) = (open.level as i64, open.end.is_some(), open.count > rows);
-                    Row { candidates, mask, cluster }.write(open, width);
+                    *written = Row { candidates, mask, cluster }.write(open, width, *written);
                     Ok(())
                 },
             )
@@ -229,13 +245,25 @@ impl Episodes {
     /// The candidate that a policy of the program would take in the episode of that index; none if what it would decide is no candidate.
     fn advice(&self, py: Python<'_>, index: usize, policy: &str) -> PyResult<Option<usize>> {
         let one = self.one(index)?;
-        py.detach(|| lock(one).advice(policy)).map_err(PyValueError::new_err)
+        py.detach(|| lock(one).episode.advice(policy)).map_err(PyValueError::new_err)
+    }
+
+    /// The same of all episodes, in threads; -1 where there is none.
+    fn advice_all<'py>(&self, py: Python<'py>, policy: &str) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        if let Some(error) = memory::error() {
+            return Err(error);
+        }
+        let advised: Result<Vec<i64>, String> = py.detach(|| {
+            let advised = self.all.par_iter().with_min_len(TOGETHER).map(|one| lock(one).episode.advice(policy));
+            advised.map(|taken| taken.map(|taken| taken.map_or(-1, |taken| taken as i64))).collect()
+        });
+        Ok(advised.map_err(PyValueError::new_err)?.into_pyarray(py))
     }
 
     /// What is open in the episode of that index: numbers beside the arrays.
     fn info<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         let one = lock(self.one(index)?);
-        let open = one.open();
+        let open = one.episode.open();
         let info = PyDict::new(py);
         info.set_item("time_ms", open.time_ms)?;
         info.set_item("kind", open.kind)?;

@@ -219,8 +219,7 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
 
     def advice(self, policy: str) -> NDArray[np.int64]:
         """What a policy of the program would take in each episode; -1 where that is no candidate."""
-        taken = [self._core.advice(index, policy) for index in range(self.num_envs)]
-        return np.array([-1 if candidate is None else candidate for candidate in taken], np.int64)
+        return self._core.advice_all(policy)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
