@@ -189,7 +189,6 @@ impl ModelCore {
 
     /// Fits a model of choice. Rows of a choice stand together, and ``bounds`` says where each begins, and the end.
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "the arrays of choices")]
     fn choose(
         py: Python<'_>,
         x: PyReadonlyArray2<'_, f32>,
@@ -205,7 +204,7 @@ impl ModelCore {
         let (weight, cluster) = (Held::new(&weight)?, Held::new(&cluster)?);
         let fitted = memory::apart(py, move || {
             let (bounds, probability, weight, cluster) = (&bounds, &probability, &weight, &cluster);
-            let data = ChoiceData { x: &*x, width, bounds, probability, weight, cluster };
+            let data = ChoiceData { x: &x, width, bounds, probability, weight, cluster };
             let ChoiceRecipe { ridge, products, bounded, knots, sharpness, .. } = recipe;
             let Some(max_terms) = recipe.max_terms else {
                 let constant = if recipe.leave_out_constant { Constant::LeaveOut } else { Constant::Refuse };

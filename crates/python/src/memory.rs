@@ -78,7 +78,8 @@ pub(super) fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T 
         let (tell, told) = mpsc::channel();
         // Nobody listens any more where another thread has stopped.
         let work = move || drop(tell.send(work()));
-        thread::Builder::new().stack_size(STACK).spawn(work).map_err(|e| PyMemoryError::new_err(e.to_string()))?;
+        let started = thread::Builder::new().stack_size(STACK).spawn(work);
+        started.map_err(|e| PyMemoryError::new_err(format!("no thread could be started to work on this: {e}")))?;
         loop {
             match told.recv_timeout(PATIENCE) {
                 Ok(done) => return Ok(done),
