@@ -221,6 +221,10 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         """What a policy of the program would take in each episode; -1 where that is no candidate."""
         return self._core.advice_all(policy)
 
+    def questions(self) -> list[dict[str, Any]]:
+        """Of the open choice of each episode, what `SchedEnv.question` says."""
+        return [self._core.info(index) for index in range(self.num_envs)]
+
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
