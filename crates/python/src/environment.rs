@@ -6,7 +6,8 @@ use crate::{
     scenario::with_scenario,
 };
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3,
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2,
+    PyReadwriteArray3,
 };
 use pyo3::{
     exceptions::{PyIndexError, PyValueError},
@@ -86,6 +87,7 @@ fn lock(one: &Mutex<Place>) -> MutexGuard<'_, Place> {
 
 impl Episodes {
     fn one(&self, index: usize) -> PyResult<&Arc<Mutex<Place>>> {
+        memory::of_python();
         if let Some(error) = memory::error() {
             return Err(error);
         }
@@ -100,7 +102,6 @@ impl Episodes {
         let (mut mask, mut cluster) = (vec![0; self.rows], vec![0.0; open.cluster.len()]);
         let written =
             Row { candidates: &mut candidates, mask: &mut mask, cluster: &mut cluster }.write(open, self.width, 0);
-        use numpy::PyArrayMethods as _;
         let candidates = candidates.into_pyarray(py).reshape([self.rows, self.width]);
         let candidates = candidates.unwrap_or_else(|_| PyArray2::zeros(py, [0, 0], false));
         let (level, ended, overflows) = (open.level, open.end.is_some(), open.count > self.rows);
@@ -195,6 +196,7 @@ impl Episodes {
         let ((seeds, begins), (mut terminated, mut truncated, mut invalid)) = (begun, ends);
         let (count, rows, width, split) = (self.all.len(), self.rows, self.width, self.split);
         let shared = self.shape.cluster.len();
+        memory::of_python();
         if let Some(error) = memory::error() {
             return Err(error);
         }
@@ -250,6 +252,7 @@ impl Episodes {
 
     /// The same of all episodes, in threads; -1 where there is none.
     fn advice_all<'py>(&self, py: Python<'py>, policy: &str) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        memory::of_python();
         if let Some(error) = memory::error() {
             return Err(error);
         }

@@ -71,6 +71,7 @@ pub(super) fn error() -> Option<PyErr> {
 /// Does something on a thread that may run out of memory, without the GIL. What it works on is its own: where memory ends, that stays
 /// behind with the thread.
 pub(super) fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    of_python();
     if let Some(error) = error() {
         return Err(error);
     }

@@ -1,9 +1,12 @@
 //! Students: scores of candidates, decisions at a state of a cluster, reasons, and changes.
 
-use crate::scenario::{Hosted, with_scenario};
+use crate::{
+    memory,
+    scenario::{Hosted, with_scenario},
+};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{
-    exceptions::{PyKeyError, PyValueError},
+    exceptions::{PyKeyError, PyMemoryError, PyValueError},
     prelude::*,
 };
 use rayon::prelude::*;
@@ -170,8 +173,11 @@ impl StudentCore {
         let x = features
             .as_slice()
             .map_err(|_| refuse("features must be contiguous, row by row (numpy.ascontiguousarray)"))?;
-        let scores = py.detach(|| {
-            let mut scores = vec![0.0; rows];
+        memory::of_python();
+        let mut scores = Vec::new();
+        scores.try_reserve_exact(rows).map_err(|e| PyMemoryError::new_err(format!("scores of {rows} rows: {e}")))?;
+        scores.resize(rows, 0.0);
+        py.detach(|| {
             let guarded = guards && !scorer.guards.is_empty();
             let score = |x: &[f32], scores: &mut [f64]| {
                 scorer.model.score_choice(x, width, scores);
@@ -187,7 +193,6 @@ impl StudentCore {
                     score(&x[pair[0] * width..pair[1] * width], &mut scores[pair[0]..pair[1]]);
                 }
             }
-            scores
         });
         Ok(scores.into_pyarray(py))
     }
