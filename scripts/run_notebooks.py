@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Runs the notebooks on small data, and checks that they are stored without outputs.
 
-    cargo build
     pip install ipykernel==7.4.0 matplotlib==3.11.2 nbclient==0.11.0 nbformat==5.11.1 numpy==2.4.6 polars==2.1.0 ./crates/python
-    python scripts/run_notebooks.py target/debug/distill [--keep DIR]
+    python scripts/run_notebooks.py [--keep DIR]
     python scripts/run_notebooks.py --strip
 
 Each notebook runs from its first cell to its last in a directory of its own, which is removed afterwards; an error in a
@@ -12,8 +11,6 @@ cell fails. `--keep` writes the notebooks with their outputs. `--strip` removes 
 import argparse
 import os
 import pathlib
-import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -39,18 +36,10 @@ def stripped(text):
     return nbformat.writes(notebook) + "\n"
 
 
-def demo(notebook):
-    """The words of the command that the notebook says its data was made with; none if it makes its own."""
-    command = re.search(r"^cargo run --release -- (demo .*) -o \S+$", notebook.cells[0].source, re.MULTILINE)
-    return command and command.group(1).split()
-
-
-def run(path, distill, keep):
+def run(path, keep):
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"DISTILL": str(distill), "DISTILL_RUN": f"{folder}/run", "JUPYTER_RUNTIME_DIR": f"{folder}/jupyter"}
-        if words := demo(notebook):
-            subprocess.run([distill, *words, "-o", f"{folder}/run", "--quiet"], check=True, stdout=subprocess.DEVNULL)
+        os.environ |= {"DISTILL_RUN": f"{folder}/run", "JUPYTER_RUNTIME_DIR": f"{folder}/jupyter"}
         client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}})
         # Not the warning that other users of the machine could listen to the kernel's sockets.
         client.extra_arguments = ["--log-level=ERROR"]
@@ -67,7 +56,6 @@ def run(path, distill, keep):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("distill", nargs="?", type=pathlib.Path)
     parser.add_argument("--keep", metavar="DIR", type=pathlib.Path)
     parser.add_argument("--strip", action="store_true")
     args = parser.parse_args()
@@ -75,12 +63,10 @@ def main():
         for path in NOTEBOOKS:
             path.write_text(stripped(path.read_text()))
         return
-    if not args.distill:
-        parser.error("which distill? e.g. target/debug/distill")
     problems = 0
     for path in NOTEBOOKS:
         start = time.perf_counter()
-        problem = run(path, args.distill.resolve(strict=True), args.keep)
+        problem = run(path, args.keep)
         if not problem and path.read_text() != stripped(path.read_text()):
             problem = "has outputs, or is not as nbformat writes it; python scripts/run_notebooks.py --strip"
         print(f"{path.name}: {problem or f'ok, {time.perf_counter() - start:.0f} s'}")

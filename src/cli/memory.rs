@@ -27,33 +27,36 @@ pub(super) fn doing(what: String) {
     }
 }
 
-/// The system's allocator; where that has no more memory, the program ends with an error that says so.
-pub struct Allocator;
+/// The system's allocator, and what is done where that has no more memory: it is told how many bytes were asked for. If it returns, the
+/// allocation fails, which ends the process unless who asked can do without.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocator(pub fn(usize));
 
-/// Hands on what there is.
-fn or_end(at: *mut u8, bytes: usize) -> *mut u8 {
-    if at.is_null() {
-        end_for_memory(Some(bytes));
+impl Allocator {
+    /// Hands on what there is.
+    fn checked(self, at: *mut u8, bytes: usize) -> *mut u8 {
+        if at.is_null() {
+            self.0(bytes);
+        }
+        at
     }
-    at
 }
 
-// SAFETY: all calls go to the system's allocator as they come, and so does what it returns; if that is nothing, this does
-// not return.
+// SAFETY: all calls go to the system's allocator as they come, and so does what it returns.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        or_end(unsafe { System.alloc(layout) }, layout.size())
+        self.checked(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        or_end(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        self.checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
-        or_end(unsafe { System.realloc(at, layout, size) }, size)
+        self.checked(unsafe { System.realloc(at, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {

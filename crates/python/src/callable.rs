@@ -152,6 +152,9 @@ pub(super) struct Choice {
     /// Features: (candidates, features), 32-bit floats.
     #[pyo3(get)]
     features: Py<PyAny>,
+    /// Which candidates may be taken: after the others nothing need happen any more although jobs are unfinished. (candidates,), booleans.
+    #[pyo3(get)]
+    allowed: Py<PyArray1<bool>>,
     /// Where each of the choices begins, and the number of candidates: (choices + 1,), 64-bit integers.
     #[pyo3(get)]
     starts: Py<PyArray1<i64>>,
@@ -164,12 +167,14 @@ impl Choice {
         level: &'static LevelSpec,
         (scenario, kind, time_ms): (&'static str, &'static str, f64),
         rows: Vec<f32>,
+        allowed: Vec<bool>,
         starts: Vec<i64>,
     ) -> PyResult<Self> {
         let width = level.features.len();
         let candidates = rows.len() / width.max(1);
         let features = rows.into_pyarray(py).reshape([candidates, width])?.into_any().unbind();
-        Ok(Self { level, scenario, kind, time_ms, features, starts: starts.into_pyarray(py).unbind() })
+        let (allowed, starts) = (allowed.into_pyarray(py).unbind(), starts.into_pyarray(py).unbind());
+        Ok(Self { level, scenario, kind, time_ms, features, allowed, starts })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Episodes as arrays: what environments of Gymnasium stand on.
 
 use crate::{
-    memory, running,
-    running::{Episode, Open, Plays, Shape},
+    memory::{self, Apart},
+    running::{self, Episode, Open, Plays, Shape},
     scenario::with_scenario,
 };
 use numpy::{
@@ -24,7 +24,10 @@ struct Place {
     written: usize,
 }
 
-/// Episodes that a thread steps at least: a step takes microseconds, and so does waking a thread.
+/// Episodes that a thread is woken for at least: a step takes microseconds, waking a thread tens of them.
+const AT_LEAST: usize = 32;
+
+/// Episodes that a thread takes at a time.
 const TOGETHER: usize = 8;
 
 /// Episodes that are stepped through side by side, each a choice at a time.
@@ -55,7 +58,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// Writes an observation over one of `written` candidates; how many it has. What is 0 already is left alone: most rows are.
-    fn write(self, open: &Open, width: usize, written: usize) -> usize {
+    fn write(&mut self, open: &Open, width: usize, written: usize) -> usize {
         let rows = self.mask.len();
         let count = open.count.min(rows);
         let old = written.min(rows).max(count);
@@ -75,9 +78,66 @@ impl Row<'_> {
     }
 }
 
+/// What is done with one of many episodes, and where what comes of it goes.
+struct Step<'a> {
+    place: &'a Mutex<Place>,
+    row: Row<'a>,
+    action: Option<i64>,
+    is_begun: bool,
+    level: &'a mut i64,
+    reward: &'a mut f64,
+    ended: &'a mut bool,
+    cut: &'a mut bool,
+    invalid: &'a mut bool,
+}
+
+impl Step<'_> {
+    /// Takes the candidate, if one is named.
+    fn take(&mut self, width: usize) -> Result<(), String> {
+        if let Some(action) = self.action {
+            let rewarded = lock(self.place).episode.take(action)?;
+            self.tell(width, rewarded);
+        }
+        Ok(())
+    }
+
+    /// Writes what is open.
+    fn tell(&mut self, width: usize, reward: Option<f64>) {
+        let Place { episode, written } = &mut *lock(self.place);
+        let open = episode.open();
+        (*self.reward, *self.invalid) = (reward.unwrap_or(0.0), reward.is_none());
+        (*self.level, *self.ended) = (open.level as i64, open.end.is_some());
+        *self.cut = open.count > self.row.mask.len();
+        *written = self.row.write(open, width, *written);
+    }
+}
+
+/// Does something with each, in threads where there are enough of them. This thread works too: a step of some episodes takes no longer
+/// than it takes to wake another thread.
+fn in_threads<T: Send>(all: &mut [T], work: impl Fn(&mut T) -> Result<(), String> + Sync) -> Result<(), String> {
+    let helpers = (all.len() / AT_LEAST).min(rayon::current_num_threads()).saturating_sub(1);
+    let (parts, failed) = (Mutex::new(all.chunks_mut(TOGETHER)), Mutex::new(None));
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let some = || {
+        while let Some(part) = next() {
+            if let Err(e) = part.iter_mut().try_for_each(&work) {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+            }
+        }
+    };
+    match helpers {
+        0 => some(),
+        _ => rayon::in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| some()));
+            some();
+        }),
+    }
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
 /// Candidates, mask, cluster, level, reward, whether it has ended, whether there are more candidates than rows, and whether the action
 /// was none of those allowed.
-type Step<'py> =
+type Told<'py> =
     (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<i8>>, Bound<'py, PyArray1<f32>>, usize, f64, bool, bool, bool);
 
 /// An episode of a place. One whose thread has stopped for want of memory is never asked for again.
@@ -95,13 +155,13 @@ impl Episodes {
         self.all.get(index).ok_or_else(|| PyIndexError::new_err(format!("there are {count} episodes")))
     }
 
-    fn told<'py>(&self, py: Python<'py>, index: usize, reward: Option<f64>) -> Step<'py> {
+    fn told<'py>(&self, py: Python<'py>, index: usize, reward: Option<f64>) -> Told<'py> {
         let mut one = lock(&self.all[index]);
         let open = one.episode.open();
         let mut candidates = vec![0.0; self.rows * self.width];
         let (mut mask, mut cluster) = (vec![0; self.rows], vec![0.0; open.cluster.len()]);
-        let written =
-            Row { candidates: &mut candidates, mask: &mut mask, cluster: &mut cluster }.write(open, self.width, 0);
+        let mut row = Row { candidates: &mut candidates, mask: &mut mask, cluster: &mut cluster };
+        let written = row.write(open, self.width, 0);
         let candidates = candidates.into_pyarray(py).reshape([self.rows, self.width]);
         let candidates = candidates.unwrap_or_else(|_| PyArray2::zeros(py, [0, 0], false));
         let (level, ended, overflows) = (open.level, open.end.is_some(), open.count > self.rows);
@@ -161,7 +221,7 @@ impl Episodes {
     }
 
     /// Begins an episode in the place of that index.
-    fn begin<'py>(&self, py: Python<'py>, index: usize, seed: u64, episode: u32) -> PyResult<Step<'py>> {
+    fn begin<'py>(&self, py: Python<'py>, index: usize, seed: u64, episode: u32) -> PyResult<Told<'py>> {
         let split = self.split;
         let one = Arc::clone(self.one(index)?);
         memory::apart(py, move || lock(&one).episode.begin(seed, split, episode))?;
@@ -169,7 +229,7 @@ impl Episodes {
     }
 
     /// Takes a candidate in the first episode.
-    fn step<'py>(&self, py: Python<'py>, action: i64) -> PyResult<Step<'py>> {
+    fn step<'py>(&self, py: Python<'py>, action: i64) -> PyResult<Told<'py>> {
         let one = self.one(0)?;
         if lock(one).episode.open().count > self.rows {
             return Err(PyValueError::new_err("the episode was truncated; call reset"));
@@ -178,70 +238,70 @@ impl Episodes {
         Ok(self.told(py, 0, reward))
     }
 
-    /// Takes a candidate in every episode, or begins episode ``begins[i]`` where that is not negative, in threads and without the GIL.
-    /// Observations, levels, rewards and ends are written to the arrays, which are the same each time: they hold what was observed last.
+    /// Begins the episodes of `begins` (place, seed, episode), and takes a candidate in all others if there are actions, in threads and
+    /// without the GIL. Observations, levels, rewards and ends are written to the arrays, which are the same each time: they hold what was
+    /// observed last. Gives the places whose episode is over, and whether any action was none of those allowed.
     #[expect(clippy::too_many_arguments, reason = "the arrays of a step")]
     fn step_all(
         &self,
         py: Python<'_>,
-        actions: PyReadonlyArray1<'_, i64>,
-        begun: (PyReadonlyArray1<'_, u64>, PyReadonlyArray1<'_, i64>),
+        actions: Option<PyReadonlyArray1<'_, i64>>,
+        begins: Vec<(usize, u64, u32)>,
         mut candidates: PyReadwriteArray3<'_, f32>,
         mut mask: PyReadwriteArray2<'_, i8>,
         mut cluster: PyReadwriteArray2<'_, f32>,
         mut levels: PyReadwriteArray1<'_, i64>,
         mut rewards: PyReadwriteArray1<'_, f64>,
         ends: (PyReadwriteArray1<'_, bool>, PyReadwriteArray1<'_, bool>, PyReadwriteArray1<'_, bool>),
-    ) -> PyResult<()> {
-        let ((seeds, begins), (mut terminated, mut truncated, mut invalid)) = (begun, ends);
+    ) -> PyResult<(Vec<usize>, bool)> {
+        let (mut terminated, mut truncated, mut invalid) = ends;
         let (count, rows, width, split) = (self.all.len(), self.rows, self.width, self.split);
         let shared = self.shape.cluster.len();
         memory::of_python();
         if let Some(error) = memory::error() {
             return Err(error);
         }
-        let (actions, seeds, begins) = (actions.as_slice()?, seeds.as_slice()?, begins.as_slice()?);
+        let actions = actions.as_ref().map(|actions| actions.as_slice()).transpose()?;
         let (candidates, mask, cluster) = (candidates.as_slice_mut()?, mask.as_slice_mut()?, cluster.as_slice_mut()?);
         let (levels, rewards) = (levels.as_slice_mut()?, rewards.as_slice_mut()?);
         let (terminated, truncated) = (terminated.as_slice_mut()?, truncated.as_slice_mut()?);
         let invalid = invalid.as_slice_mut()?;
         let ends = [terminated.len(), truncated.len(), invalid.len()];
-        let sizes = [actions.len(), seeds.len(), begins.len(), levels.len(), rewards.len()];
+        let sizes = [actions.map_or(count, <[i64]>::len), levels.len(), rewards.len()];
         let fits =
             candidates.len() == count * rows * width && mask.len() == count * rows && cluster.len() == count * shared;
-        if !fits || sizes.iter().chain(&ends).any(|&size| size != count) {
+        if !fits || sizes.iter().chain(&ends).any(|&size| size != count) || begins.iter().any(|b| b.0 >= count) {
             return Err(PyValueError::new_err(format!(
                 "arrays for {count} episodes of {rows} rows of {width} columns are wanted"
             )));
         }
-        let all = &self.all;
-        let done: Result<(), String> = py.detach(|| {
-            let observed = candidates.par_chunks_mut((rows * width).max(1)).zip(mask.par_chunks_mut(rows.max(1)));
-            let observed = observed.zip(cluster.par_chunks_mut(shared.max(1)));
-            let told = levels.par_iter_mut().zip(rewards).zip(terminated).zip(truncated).zip(invalid);
-            let asked = actions.par_iter().zip(seeds).zip(begins);
-            all.par_iter().zip(asked).zip(observed).zip(told).with_min_len(TOGETHER).try_for_each(
-                |(
-                    ((place, ((&action, &seed), &begin)), ((candidates, mask), cluster)),
-                    ((((level, reward), ended), cut), invalid),
-                )| {
-                    let Place { episode, written } = &mut *lock(place);
-                    let rewarded = match u32::try_from(begin) {
-                        Ok(number) => {
-                            episode.begin(seed, split, number);
-                            Some(0.0)
-                        }
-                        Err(_) => episode.take(action)?,
-                    };
-                    (*reward, *invalid) = (rewarded.unwrap_or(0.0), rewarded.is_none());
-                    let open = episode.open();
-                    (*level, *ended, *cut) = (open.level as i64, open.end.is_some(), open.count > rows);
-                    *written = Row { candidates, mask, cluster }.write(open, width, *written);
-                    Ok(())
-                },
-            )
-        });
-        done.map_err(PyValueError::new_err)
+        let mut steps = Vec::with_capacity(count);
+        let mut observed = candidates.chunks_mut((rows * width).max(1)).zip(mask.chunks_mut(rows.max(1)));
+        let mut clusters = cluster.chunks_mut(shared.max(1));
+        let told = levels.iter_mut().zip(rewards).zip(terminated).zip(truncated).zip(invalid);
+        for ((place, ((((level, reward), ended), cut), invalid)), index) in self.all.iter().zip(told).zip(0..) {
+            let (candidates, mask) = observed.next().unwrap_or_default();
+            let row = Row { candidates, mask, cluster: clusters.next().unwrap_or_default() };
+            let action = actions.map(|actions| actions[index]);
+            steps.push(Step { place, row, action, is_begun: false, level, reward, ended, cut, invalid });
+        }
+        for (index, ..) in &begins {
+            (steps[*index].is_begun, steps[*index].action) = (true, None);
+        }
+        let begins: Vec<_> = begins.into_iter().map(|(i, seed, number)| (Arc::clone(&self.all[i]), seed, number)).collect();
+        py.detach(|| {
+            // An episode takes memory as it begins, and next to none afterwards.
+            let begin = move || {
+                begins.par_iter().for_each(|(place, seed, number)| lock(place).episode.begin(*seed, split, *number));
+            };
+            let begun = if steps.iter().any(|step| step.is_begun) { Some(Apart::begin(begin)?) } else { None };
+            let done = in_threads(&mut steps, |step| step.take(width));
+            begun.map_or(Ok(()), Apart::end)?;
+            done.map_err(PyValueError::new_err)?;
+            steps.iter_mut().filter(|step| step.is_begun).for_each(|step| step.tell(width, Some(0.0)));
+            let over = steps.iter().zip(0..).filter(|(step, _)| *step.ended || *step.cut);
+            Ok((over.map(|(_, index)| index).collect(), steps.iter().any(|step| *step.invalid)))
+        })
     }
 
     /// The candidate that a policy of the program would take in the episode of that index; none if what it would decide is no candidate.
@@ -256,11 +316,15 @@ impl Episodes {
         if let Some(error) = memory::error() {
             return Err(error);
         }
-        let advised: Result<Vec<i64>, String> = py.detach(|| {
-            let advised = self.all.par_iter().with_min_len(TOGETHER).map(|one| lock(one).episode.advice(policy));
-            advised.map(|taken| taken.map(|taken| taken.map_or(-1, |taken| taken as i64))).collect()
+        let mut advised: Vec<_> = self.all.iter().map(|place| (place, -1)).collect();
+        let done = py.detach(|| {
+            in_threads(&mut advised, |(place, taken)| {
+                *taken = lock(place).episode.advice(policy)?.map_or(-1, |taken| taken as i64);
+                Ok(())
+            })
         });
-        Ok(advised.map_err(PyValueError::new_err)?.into_pyarray(py))
+        done.map_err(PyValueError::new_err)?;
+        Ok(advised.into_iter().map(|(_, taken)| taken).collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// What is open in the episode of that index: numbers beside the arrays.

@@ -19,9 +19,10 @@ mod scenario;
 mod student;
 
 use pyo3::prelude::*;
+use sched_distill::cli;
 
 #[global_allocator]
-static ALLOCATOR: memory::Allocator = memory::Allocator;
+static ALLOCATOR: cli::Allocator = cli::Allocator(memory::without);
 
 #[pymodule]
 mod _core {

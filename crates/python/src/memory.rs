@@ -10,7 +10,6 @@ use pyo3::{
 };
 use sched_distill::cli;
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
     sync::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -52,9 +51,7 @@ pub(super) fn of_python() {
 /// Leaves it to readers of tables to say what their decoder panics about.
 pub(super) fn quiet() {
     of_python();
-    cli::quiet_decoders(|| {
-        without(0);
-    });
+    cli::quiet_decoders(|| without(0));
 }
 
 /// The exception for a thread that has stopped, if one has.
@@ -68,21 +65,24 @@ pub(super) fn error() -> Option<PyErr> {
     })
 }
 
-/// Does something on a thread that may run out of memory, without the GIL. What it works on is its own: where memory ends, that stays
-/// behind with the thread.
-pub(super) fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
-    of_python();
-    if let Some(error) = error() {
-        return Err(error);
-    }
-    py.detach(|| {
+/// Work on a thread that may run out of memory.
+pub(super) struct Apart<T>(mpsc::Receiver<T>);
+
+impl<T: Send + 'static> Apart<T> {
+    /// Begins it. What it works on is its own: where memory ends, that stays behind with the thread.
+    pub(super) fn begin(work: impl FnOnce() -> T + Send + 'static) -> PyResult<Self> {
         let (tell, told) = mpsc::channel();
         // Nobody listens any more where another thread has stopped.
         let work = move || drop(tell.send(work()));
         let started = thread::Builder::new().stack_size(STACK).spawn(work);
         started.map_err(|e| PyMemoryError::new_err(format!("no thread could be started to work on this: {e}")))?;
+        Ok(Self(told))
+    }
+
+    /// Waits for its end, or until some thread has stopped.
+    pub(super) fn end(self) -> PyResult<T> {
         loop {
-            match told.recv_timeout(PATIENCE) {
+            match self.0.recv_timeout(PATIENCE) {
                 Ok(done) => return Ok(done),
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     return Err(PyRuntimeError::new_err("a mistake in distill: please report it"));
@@ -94,7 +94,16 @@ pub(super) fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T 
                 }
             }
         }
-    })
+    }
+}
+
+/// Does something on a thread that may run out of memory, without the GIL.
+pub(super) fn apart<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    of_python();
+    if let Some(error) = error() {
+        return Err(error);
+    }
+    py.detach(|| Apart::begin(work)?.end())
 }
 
 /// Stops the thread at hand, unless the interpreter needs it.
@@ -110,41 +119,11 @@ fn stop(bytes: usize) {
     }
 }
 
-/// The system's allocator; where that has no more memory, the thread stops.
-pub(super) struct Allocator;
-
-/// What to do where the system has given nothing: nothing is handed on, if anything at all.
+/// What is done where the system has no more memory.
 #[cold]
-fn without(bytes: usize) -> *mut u8 {
+pub(super) fn without(bytes: usize) {
     match IS_PROGRAM.load(Ordering::Relaxed) {
         true => cli::end_for_memory(Some(bytes)),
         false => stop(bytes),
-    }
-    std::ptr::null_mut()
-}
-
-// SAFETY: all calls go to the system's allocator as they come, and so does what it returns.
-unsafe impl GlobalAlloc for Allocator {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        let at = unsafe { System.alloc(layout) };
-        if at.is_null() { without(layout.size()) } else { at }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        let at = unsafe { System.alloc_zeroed(layout) };
-        if at.is_null() { without(layout.size()) } else { at }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as the caller promises.
-        let new = unsafe { System.realloc(at, layout, size) };
-        if new.is_null() { without(size) } else { new }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(at, layout) }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     callable::{self, Asked, Callable, Choice, Question},
+    running,
     scenario::Hosted,
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -266,10 +267,11 @@ impl Answers {
             paths.clear();
             all_paths::<S>(seen, questions, &mut Vec::new(), path.len(), &mut paths);
         }
-        let (mut rows, mut starts) = (Vec::new(), vec![0]);
-        for path in &paths {
-            let before = starts[starts.len() - 1];
-            starts.push(before + questions.rows(seen, path, false, &mut rows));
+        let (mut rows, mut starts, mut allowed) = (Vec::new(), vec![0], Vec::new());
+        for path in &mut paths {
+            let (before, count) = (starts[starts.len() - 1], questions.rows(seen, path, false, &mut rows));
+            running::allowed::<S>(seen, questions, path, count, &mut allowed);
+            starts.push(before + count);
         }
         let candidates = starts[starts.len() - 1];
         // Where nothing is to be chosen nothing is asked.
@@ -279,7 +281,7 @@ impl Answers {
             let about = (S::INFO.name, S::INFO.kinds[S::kind(seen) as usize], S::time_ms(seen));
             let ends = starts.iter().map(|&end| end as i64).collect();
             let answered = callable::call(|py| {
-                let choice = Choice::new(py, level, about, rows, ends)?;
+                let choice = Choice::new(py, level, about, rows, allowed, ends)?;
                 let answer = self.own.function.bind(py).call1((choice,))?;
                 // Who has no opinion takes the first.
                 if answer.is_none() { Ok(None) } else { callable::numbers(py, &answer).map(Some) }.and_then(|answer| {

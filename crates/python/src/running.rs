@@ -4,7 +4,7 @@ use crate::scenario::{Hosted, registry, shared};
 use sched_distill::{
     policy::Policy,
     rng::{EpisodeId, Split},
-    scenario::{Questions, Said},
+    scenario::{Questions, Said, Scenario},
     simulation::{Simulation, Stall, Workload},
     spec::Spec,
 };
@@ -234,13 +234,9 @@ impl<S: Hosted> Running<S> {
                         open.cluster[place] = open.rows[column];
                     }
                     open.allowed.clear();
-                    for candidate in 0..count {
-                        path.push(candidate);
-                        open.allowed.push(!safe || !questions.strands(&seen, path));
-                        path.pop();
-                    }
-                    if !open.allowed.contains(&true) {
-                        open.allowed.fill(true);
+                    match safe {
+                        true => allowed::<S>(&seen, questions, path, count, &mut open.allowed),
+                        false => open.allowed.resize(count, true),
                     }
                     break;
                 }
@@ -349,6 +345,26 @@ fn decisions<S: Hosted>(
         path.push(candidate);
         decisions::<S>(seen, questions, (path, abstains), rows, (widths, paths, all));
         path.pop();
+    }
+}
+
+/// Appends which of the candidates at a path may be taken: those after whom something is bound to happen as long as jobs are unfinished, or
+/// all, if there are none.
+pub(super) fn allowed<S: Scenario>(
+    seen: &S::View<'_>,
+    questions: &S::Questions,
+    path: &mut Vec<usize>,
+    count: usize,
+    out: &mut Vec<bool>,
+) {
+    let first = out.len();
+    for candidate in 0..count {
+        path.push(candidate);
+        out.push(!questions.strands(seen, path));
+        path.pop();
+    }
+    if !out[first..].contains(&true) {
+        out[first..].fill(true);
     }
 }
 

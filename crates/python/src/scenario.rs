@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use sched_distill::{
     contract::Tabular,
     level::LevelSpec,
+    policy::PolicyInfo,
     pipeline::{AnyScenario, Attack, Entry, Registry},
     registry::{self, Registered},
     scenario::ScenarioInfo,
@@ -49,21 +50,30 @@ macro_rules! with_scenario {
 }
 pub(super) use with_scenario;
 
+/// The scenario's policies, with callables beside them. The student stays the last one.
+fn policies<S: Hosted>() -> Vec<PolicyInfo> {
+    let mut all = (S::entry().policies)();
+    all.insert(all.len().saturating_sub(1), policy::INFO);
+    all
+}
+
 /// An entry of the program's, with callables beside its policies. It is made once and kept.
 fn entry<S: Hosted>() -> &'static dyn AnyScenario {
     let own = S::entry();
     Box::leak(Box::new(Entry::<S> {
         teacher: own.teacher,
         baselines: own.baselines,
-        policies: || {
-            let mut all = (S::entry().policies)();
-            // The student stays the last one.
-            all.insert(all.len().saturating_sub(1), policy::INFO);
-            all
-        },
-        open: |spec| match policy::INFO.is(spec) {
-            true => policy::open::<S>(spec),
-            false => (S::entry().open)(spec),
+        policies: policies::<S>,
+        open: |spec| {
+            let all = policies::<S>();
+            if policy::INFO.is(spec) {
+                policy::open::<S>(spec)
+            } else if all.iter().any(|policy| policy.is(spec)) {
+                (S::entry().open)(spec)
+            } else {
+                let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
+                Err(spec.unknown_name("policy", "policies", &names).into())
+            }
         },
         attack: Some(Attack::new()),
     }))

@@ -10,7 +10,7 @@ import sched_distill as sd
 gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
-from sched_distill.envs import JOINT_ROWS, ROWS, SchedEnv, SchedVectorEnv  # noqa: E402
+from sched_distill.envs import JOINT_ROWS, ROWS, Observer, SchedEnv, SchedVectorEnv  # noqa: E402
 
 SMALL = {"serving": "builtin,seconds=0.2", "training": "builtin,jobs=12,nodes=12", "preemption": "builtin,jobs=30"}
 
@@ -132,6 +132,33 @@ def test_many_episodes_are_as_one_and_one(scenario: str) -> None:
             assert all(info["episode"][i]["figures"] for i in np.flatnonzero(ended))
 
 
+def test_threads_change_nothing() -> None:
+    """So many that several threads step them, beside the same ones in parts that one thread steps; episodes end all the time."""
+    workload, count = "builtin,jobs=3,executors=4", 80
+    many = SchedVectorEnv("dag", workload, num_envs=count)
+    parts = [SchedVectorEnv("dag", workload, num_envs=count // 4) for _ in range(4)]
+    observed, _ = many.reset(seed=5)
+    apart = [env.reset(seed=5 + i * count // 4)[0] for i, env in enumerate(parts)]
+    ends = 0
+    for step in range(120):
+        for name, of_all in observed.items():
+            assert (of_all == np.concatenate([one[name] for one in apart])).all()
+        if step == 60:  # some of them begin anew
+            chosen = np.arange(count) % 3 == 0
+            observed, _ = many.reset(options={"reset_mask": chosen})
+            apart = [env.reset(options={"reset_mask": part})[0] for env, part in zip(parts, np.split(chosen, 4), strict=True)]
+            continue
+        actions = observed["action_mask"].argmax(axis=1)
+        observed, rewards, ended, _, info = many.step(actions)
+        told = [env.step(part) for env, part in zip(parts, np.split(actions, 4), strict=True)]
+        apart = [one[0] for one in told]
+        assert (rewards == np.concatenate([one[1] for one in told])).all()
+        assert (ended == np.concatenate([one[2] for one in told])).all()
+        assert ("episode" in info) == ended.any() == any("episode" in one[4] for one in told)
+        ends += int(ended.sum())
+    assert ends > count // 4
+
+
 def test_gymnasium_makes_the_environment_of_many() -> None:
     env = gymnasium.make_vec("SchedDistill/Serving-v0", num_envs=2, vectorization_mode="vector_entry_point")
     observed, _ = env.reset(seed=1)
@@ -175,3 +202,38 @@ def test_others_run_while_environments_do() -> None:
     done.set()
     thread.join()
     assert counted > before and inside > steps / 4, (counted, inside, steps)
+
+
+@pytest.mark.parametrize("scenario", ROWS)
+def test_a_model_is_asked_what_it_was_trained_on(scenario: str) -> None:
+    """Observations that are made of a policy's questions are those of the environment, one by one."""
+    env = SchedEnv(scenario, small(scenario), split="test")
+    observer, any_mask, asked = Observer(env.observation_space), Observer(env.observation_space, safe=False), []
+
+    def first(choice: sd.Choice) -> object:
+        if len(choice) > 1:
+            asked.append(observer(choice)[0])
+        assert any_mask(choice)[1].sum() == len(choice)
+        return np.where(choice.allowed, 0.0, -1e8)
+
+    sd.simulate(policy=sd.Policy(first), workload=small(scenario), scenario=scenario, episodes=1, split="test", seed=4)
+    observation, _ = env.reset(seed=4)
+    seen, over = [], False
+    while not over:
+        seen.append(observation)
+        observation, _, over, _, _ = env.step(int(observation["action_mask"].argmax()))
+    assert len(seen) == len(asked) > 20
+    for mine, theirs in zip(seen, asked, strict=True):
+        assert mine.keys() == theirs.keys()
+        assert all((mine[name] == theirs[name]).all() for name in mine)
+
+
+def test_a_model_of_other_observations_is_refused() -> None:
+    choice: list[sd.Choice] = []
+    sd.simulate(policy=sd.Policy(choice.append), workload="builtin,jobs=10", episodes=1)
+    with pytest.raises(ValueError, match="joint=True"):
+        Observer(SchedEnv("dag", joint=True).observation_space)(choice[0])
+    with pytest.raises(ValueError, match="columns"):
+        Observer(SchedEnv("deadlines").observation_space)(choice[0])
+    with pytest.raises(TypeError, match="other observations"):
+        Observer(gymnasium.spaces.Box(0, 1, (2,)))

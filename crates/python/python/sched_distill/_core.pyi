@@ -31,6 +31,9 @@ class Choice:
     def names(self) -> list[str]:
         """Names of the features, in the order of the columns."""
     @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Which candidates may be taken: after the others nothing need happen any more although jobs are unfinished."""
+    @property
     def starts(self) -> NDArray[np.int64]:
         """Where each of the choices begins, and the number of candidates."""
     def __len__(self) -> int: ...
@@ -59,15 +62,15 @@ class Episodes:
     def step(self, action: int) -> _Step: ...
     def step_all(
         self,
-        actions: NDArray[np.int64],
-        begun: tuple[NDArray[np.uint64], NDArray[np.int64]],
+        actions: NDArray[np.int64] | None,
+        begins: list[tuple[int, int, int]],
         candidates: NDArray[np.float32],
         mask: NDArray[np.int8],
         cluster: NDArray[np.float32],
         levels: NDArray[np.int64],
         rewards: NDArray[np.float64],
         ends: tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]],
-    ) -> None: ...
+    ) -> tuple[list[int], bool]: ...
     def advice(self, index: int, policy: str) -> int | None: ...
     def advice_all(self, policy: str) -> NDArray[np.int64]: ...
     def info(self, index: int) -> dict[str, Any]: ...

@@ -208,10 +208,10 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         self._levels = np.zeros(num_envs, np.int64)
         self._rewards = np.zeros(num_envs, np.float64)
         self._ended, self._cut, self._invalid = (np.zeros(num_envs, np.bool_) for _ in range(3))
-        self._seeds = np.zeros(num_envs, np.uint64)
-        self._episodes = np.zeros(num_envs, np.int64)
-        self._begins = np.full(num_envs, -1, np.int64)
+        self._seeds, self._episodes = [0] * num_envs, [0] * num_envs
         self._seeded = False
+        #: Places whose episode is over.
+        self._over: list[int] = []
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which actions may be taken: (environments, rows)."""
@@ -240,51 +240,42 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         chosen = np.ones(self.num_envs, np.bool_)
         if options and options.get("reset_mask") is not None:
             chosen = np.asarray(options["reset_mask"], np.bool_)
-        for index in np.flatnonzero(chosen).tolist():
-            self._begin(index)
+        self._step(None, np.flatnonzero(chosen).tolist())
         return self._observation(), {"action_mask": self._mask.copy()}
 
-    def _begin(self, index: int) -> None:
-        """Begins the next episode with a choice in a place."""
+    def _step(self, actions: NDArray[np.int64] | None, places: list[int]) -> bool:
+        """Begins the next episode with a choice in these places, and takes a candidate in all others; whether one was not allowed."""
         for _ in range(_EMPTY):
-            told = self._core.begin(index, int(self._seeds[index]), int(self._episodes[index]))
-            self._episodes[index] += 1
-            if not told[5]:
-                break
-        else:
-            raise ValueError(f"none of {_EMPTY} episodes has a choice to be taken")
-        self._candidates[index], self._mask[index], self._cluster[index], self._levels[index] = told[:4]
-        self._ended[index], self._cut[index], self._begins[index] = False, told[6], -1
+            begins = [(place, self._seeds[place], self._episodes[place]) for place in places]
+            for place in places:
+                self._episodes[place] += 1
+            self._over, invalid = self._core.step_all(
+                actions,
+                begins,
+                self._candidates,
+                self._mask,
+                self._cluster,
+                self._levels,
+                self._rewards,
+                (self._ended, self._cut, self._invalid),
+            )
+            actions, places = None, [place for place in places if self._ended[place]]
+            if not places:
+                return invalid
+        raise ValueError(f"none of {_EMPTY} episodes has a choice to be taken")
 
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Takes a candidate in every episode."""
-        over: list[int] = np.flatnonzero(self._ended | self._cut).tolist()
-        self._begins[over] = self._episodes[over]
-        self._episodes[over] += 1
-        self._core.step_all(
-            np.ascontiguousarray(actions, np.int64),
-            (self._seeds, self._begins),
-            self._candidates,
-            self._mask,
-            self._cluster,
-            self._levels,
-            self._rewards,
-            (self._ended, self._cut, self._invalid),
-        )
-        for index in over:
-            self._begins[index] = -1
-            if self._ended[index]:
-                self._begin(index)
+        invalid = self._step(np.ascontiguousarray(actions, np.int64), self._over)
         info: dict[str, Any] = {"action_mask": self._mask.copy()}
-        if self._invalid.any():
+        if invalid:
             info["invalid_action"] = self._invalid.copy()
-        ended: list[int] = np.flatnonzero(self._ended | self._cut).tolist()
-        if ended:
+        if self._over:
             told: NDArray[np.object_] = np.full(self.num_envs, None, object)
-            for index in ended:
-                told[index] = self._core.info(index)
+            for place in self._over:
+                told[place] = self._core.info(place)
             info["episode"], info["_episode"] = told, self._ended | self._cut
         return self._observation(), self._rewards.copy(), self._ended.copy(), self._cut.copy(), info
 
@@ -300,25 +291,35 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
 
 
 class Observer:
-    """Makes observations of what a policy is asked, for models that were trained on an environment."""
+    """Makes observations of what a policy is asked, for models that were trained on an environment, ``safe`` or not."""
 
-    def __init__(self, space: gym.Space[Any]) -> None:
-        if not isinstance(space, spaces.Dict) or "candidates" not in space.spaces:
+    def __init__(self, space: gym.Space[Any], *, safe: bool = True) -> None:
+        if not isinstance(space, spaces.Dict) or not {"candidates", "level"} <= set(space.spaces):
             raise TypeError("the model was trained on other observations than those of this package's environments")
-        shape = space.spaces["candidates"].shape
-        assert shape is not None
+        shape, level = space.spaces["candidates"].shape, space.spaces["level"]
+        assert shape is not None and isinstance(level, spaces.Discrete)
+        self.levels, self.safe = int(level.n), safe
         self.rows, self.width = shape
         self.has_cluster = "cluster" in space.spaces
 
     def __call__(self, choice: Choice) -> tuple[Observation, NDArray[np.bool_]]:
-        """The observation of a choice, and which rows are candidates."""
+        """The observation of a choice, and which rows may be taken."""
         if len(choice) > self.rows:
             raise ValueError(f"{len(choice)} candidates; the model was trained on {self.rows} at most")
         known = scenarios()[choice.scenario]
         names = list(known.levels)
+        if len(names) != self.levels:
+            raise ValueError(
+                f"the model was trained on questions of {self.levels} level(s), {choice.scenario} asks at {len(names)}; "
+                "one that was trained with joint=True takes whole decisions, and cannot be asked level by level"
+            )
+        width = max(len(level.features) for level in known.levels.values())
+        if width != self.width:
+            raise ValueError(f"the model was trained on {self.width} columns; {choice.scenario} has {width}")
         candidates = np.zeros((self.rows, self.width), np.float32)
         candidates[: len(choice), : choice.features.shape[1]] = choice.features
-        mask = np.arange(self.rows) < len(choice)
+        mask = np.zeros(self.rows, np.bool_)
+        mask[: len(choice)] = choice.allowed if self.safe else True
         observation: Observation = {
             "candidates": candidates,
             "action_mask": mask.astype(np.int8),

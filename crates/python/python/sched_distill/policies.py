@@ -130,14 +130,17 @@ def from_torch(module: Any, name: str | None = None, *, mode: Literal["greedy", 
     return Policy(score, name or type(module).__name__, asked="batch", mode=mode)
 
 
-def from_sb3(model: Any, name: str | None = None, *, mode: Literal["greedy", "sample"] = "greedy") -> Policy:
+def from_sb3(
+    model: Any, name: str | None = None, *, mode: Literal["greedy", "sample"] = "greedy", safe: bool = True
+) -> Policy:
     """A model of Stable-Baselines3 that was trained on an environment of this package, as a policy.
 
-    Models with masks (``MaskablePPO``) and without are taken. What they are asked is what they saw as observations.
+    Models with masks (``MaskablePPO``) and without are taken. What they are asked is what they saw as observations, which the
+    mask is part of: ``safe`` is that of the environment.
     """
     from .envs import Observer
 
-    observer = Observer(model.observation_space)
+    observer = Observer(model.observation_space, safe=safe)
 
     def probabilities(choice: Choice) -> NDArray[np.float32]:
         observation, mask = observer(choice)
