@@ -71,7 +71,7 @@ def environments(rounds, _):
         decisions, begun, clock = -decisions, time.process_time(), time.perf_counter()
         while time.process_time() - begun < seconds:
             *_, infos = envs.step(envs.unwrapped.advice("fair"))
-            decisions += sum(told["decisions"] for told in infos.get("episode", ()) if told)
+            decisions += sum(told["decisions"] for told in infos.get("outcome", ()) if told)
         spent, passed = time.process_time() - begun, time.perf_counter() - clock
         # And those of episodes that go on.
         decisions += sum(told["decisions"] for told in envs.unwrapped.questions())

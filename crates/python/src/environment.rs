@@ -191,14 +191,15 @@ impl Episodes {
         let (scenario, workload) = (scenario.to_owned(), workload.to_owned());
         let named = scenario.clone();
         let unknown = move || Err(format!("unknown scenario `{named}`; there are {}", running::scenarios()));
-        let work = move || with_scenario!(&*scenario, S => running::open::<S>(&workload, plays), unknown());
-        let first = memory::apart(py, work)?.map_err(PyValueError::new_err)?;
-        let shape = first.shape().clone();
-        let others: Vec<_> = (1..count).map(|_| first.another()).collect();
-        let all = std::iter::once(first)
-            .chain(others)
-            .map(|episode| Arc::new(Mutex::new(Place { episode, written: 0 })))
-            .collect();
+        let work = move || {
+            let first = with_scenario!(&*scenario, S => running::open::<S>(&workload, plays), unknown())?;
+            let others: Vec<_> = (1..count).map(|_| first.another()).collect();
+            let shape = first.shape().clone();
+            let all = std::iter::once(first).chain(others);
+            Ok((all.map(|episode| Arc::new(Mutex::new(Place { episode, written: 0 }))).collect(), shape))
+        };
+        let opened: Result<(Vec<_>, Shape), String> = memory::apart(py, work)?;
+        let (all, shape) = opened.map_err(PyValueError::new_err)?;
         Ok(Self { all, split, rows, width: shape.width(), shape })
     }
 
@@ -228,11 +229,11 @@ impl Episodes {
         Ok(self.told(py, index, Some(0.0)))
     }
 
-    /// Takes a candidate in the first episode.
+    /// Takes a candidate in the first episode. One with more candidates than rows stays where it is, and says so again.
     fn step<'py>(&self, py: Python<'py>, action: i64) -> PyResult<Told<'py>> {
         let one = self.one(0)?;
         if lock(one).episode.open().count > self.rows {
-            return Err(PyValueError::new_err("the episode was truncated; call reset"));
+            return Ok(self.told(py, 0, Some(0.0)));
         }
         let reward = py.detach(|| lock(one).episode.take(action)).map_err(PyValueError::new_err)?;
         Ok(self.told(py, 0, reward))

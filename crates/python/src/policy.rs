@@ -300,8 +300,8 @@ impl Answers {
                 Err(words) => self.failed = Some(words),
             }
             if self.own.callable.says_probabilities {
-                // What is ruled out needs a number as well.
-                scores.iter_mut().for_each(|p| *p = p.ln().max(LEAST));
+                // What is ruled out needs a number as well; what is no probability stays none.
+                scores.iter_mut().map(|p| (p.ln(), p)).for_each(|(l, p)| *p = if l < LEAST { LEAST } else { l });
             }
         }
         if self.failed.is_some() {

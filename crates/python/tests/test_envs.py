@@ -88,8 +88,8 @@ def test_more_candidates_than_rows_truncate_and_say_so() -> None:
     while not cut and not over:
         _, _, over, cut, info = env.step(int(np.flatnonzero(env.action_masks())[0]))
     assert cut and info["overflow"]["rows"] == 4 < info["overflow"]["candidates"]
-    with pytest.raises(ValueError, match="truncated; call reset"):
-        env.step(0)
+    _, reward, _, cut, _ = env.step(0)
+    assert cut and reward == 0
 
 
 @pytest.mark.parametrize("scenario", ROWS)
@@ -129,7 +129,7 @@ def test_many_episodes_are_as_one_and_one(scenario: str) -> None:
                 ones[i], told, fresh[i], _, _ = env.step(int(actions[i]))
             assert told == rewards[i] and fresh[i] == ended[i]
         if ended.any():
-            assert all(info["episode"][i]["figures"] for i in np.flatnonzero(ended))
+            assert all(info["outcome"][i]["figures"] for i in np.flatnonzero(ended))
 
 
 def test_threads_change_nothing() -> None:
@@ -154,7 +154,7 @@ def test_threads_change_nothing() -> None:
         apart = [one[0] for one in told]
         assert (rewards == np.concatenate([one[1] for one in told])).all()
         assert (ended == np.concatenate([one[2] for one in told])).all()
-        assert ("episode" in info) == ended.any() == any("episode" in one[4] for one in told)
+        assert ("outcome" in info) == ended.any() == any("outcome" in one[4] for one in told)
         ends += int(ended.sum())
     assert ends > count // 4
 
@@ -237,3 +237,75 @@ def test_a_model_of_other_observations_is_refused() -> None:
         Observer(SchedEnv("deadlines").observation_space)(choice[0])
     with pytest.raises(TypeError, match="other observations"):
         Observer(gymnasium.spaces.Box(0, 1, (2,)))
+
+
+def test_seeds_are_whole_numbers_of_any_type() -> None:
+    env, other = (SchedVectorEnv("dag", "builtin,jobs=4", num_envs=3) for _ in range(2))
+    assert (env.reset(seed=np.int64(0))[0]["candidates"] == other.reset(seed=[0, 1, 2])[0]["candidates"]).all()
+    assert (env.reset(seed=np.uint8(7))[0]["candidates"] == other.reset(seed=7)[0]["candidates"]).all()
+    fresh = SchedVectorEnv("dag", "builtin,jobs=4", num_envs=3).reset(seed=[None] * 3)[0]["candidates"]
+    assert not (fresh[0] == fresh[1]).all()
+    single = SchedEnv("dag", "builtin,jobs=4")
+    observed, _ = single.reset(seed=np.int32(7))
+    assert (observed["candidates"] == other.reset(seed=7)[0]["candidates"][0]).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"seed": -1}, "at least 0 and below 2.64, got -1"),
+        ({"seed": 1 << 64}, "at least 0 and below 2.64"),
+        ({"options": {"episode": 1 << 32}}, "below 2.32"),
+    ],
+)
+def test_what_cannot_be_a_seed_is_refused_and_forgotten(wrong: dict[str, object], words: str) -> None:
+    env = SchedEnv("dag", "builtin,jobs=4")
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match=words):
+        env.reset(**wrong)
+    mine, theirs = env.reset()[0], SchedEnv("dag", "builtin,jobs=4")
+    theirs.reset(seed=1)
+    assert (mine["candidates"] == theirs.reset()[0]["candidates"]).all()
+
+
+def test_misuse_of_many_says_what_is_wanted() -> None:
+    for count in (0, -1, 1 << 40):
+        with pytest.raises(ValueError, match="num_envs must be at least 1"):
+            SchedVectorEnv("dag", num_envs=count)
+    env = SchedVectorEnv("dag", "builtin,jobs=4", num_envs=3)
+    with pytest.raises(ValueError, match="2 seeds for 3 environments"):
+        env.reset(seed=[1, 2])
+    for mask in ([0, 2], np.array([True, False])):
+        with pytest.raises(ValueError, match="reset_mask must be 3 booleans"):
+            env.reset(seed=1, options={"reset_mask": mask})
+    first = env.reset(seed=1)[0]["candidates"].copy()
+    for actions in (np.zeros(2, np.int64), np.zeros(3), np.array([[0, 0, 0]])):
+        with pytest.raises(ValueError, match=r"actions must be whole numbers of shape \(3,\)"):
+            env.step(actions)
+    assert (env.reset(seed=1)[0]["candidates"] == first).all()
+    single = SchedEnv("dag", "builtin,jobs=4")
+    single.reset(seed=1)
+    for action in (1.7, float("nan"), np.zeros(2, np.int64), "0"):
+        with pytest.raises(ValueError, match="actions must be whole numbers"):
+            single.step(action)
+
+
+def test_wrappers_of_gymnasium_work_on_many() -> None:
+    env = gymnasium.make_vec(
+        "SchedDistill/Dag-v0", num_envs=4, vectorization_mode="vector_entry_point", workload="builtin,jobs=2,executors=4"
+    )
+    env = gymnasium.wrappers.vector.RecordEpisodeStatistics(env)
+    observed, _ = env.reset(seed=0)
+    for _ in range(60):
+        observed, _, _, _, info = env.step(observed["action_mask"].argmax(axis=1))
+        if "episode" in info:
+            break
+    assert (info["_episode"] == info["_outcome"]).all() and info["outcome"][info["_outcome"]][0]["figures"]
+
+
+def test_too_many_candidates_from_the_start_are_an_episode_cut_short() -> None:
+    env = SchedEnv("preemption", "builtin,jobs=30", rows=1)
+    _, info = env.reset(seed=0)
+    assert info["overflow"]["rows"] == 1
+    _, reward, over, cut, info = env.step(0)
+    assert cut and not over and reward == 0 and info["overflow"]["candidates"] > 1

@@ -1,5 +1,6 @@
 """Callables as schedulers."""
 
+import functools
 import threading
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import sched_distill as sd
 from conftest import TINY, files, shortest
+from sched_distill.policies import fingerprint
 
 
 def record(policy: object, path: Path, **more: object) -> sd.results.Trace:
@@ -167,3 +169,36 @@ def test_commands_of_two_threads_take_turns(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert all((tmp_path / str(number) / "manifest.json").is_file() for number in range(2))
+
+
+@pytest.mark.parametrize(("words", "wrong"), [({"answers": "probs"}, "scores or probabilities"), ({"mode": "smaple"}, "greedy or sample")])
+def test_misspelt_words_are_refused(words: dict[str, str], wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        sd.Policy(shortest, **words)
+
+
+@pytest.mark.parametrize("number", [np.nan, -0.5])
+def test_what_is_no_probability_is_refused(number: float) -> None:
+    policy = sd.Policy(lambda choice: np.full(len(choice), number), "odd", answers="probabilities")
+    with pytest.raises(sd.DistillError):
+        sd.simulate(policy=policy, workload=TINY, episodes=1)
+    rules_out = sd.Policy(lambda choice: np.eye(len(choice))[0], "first", answers="probabilities")
+    sd.simulate(policy=rules_out, workload=TINY, episodes=1)
+
+
+def test_the_hash_of_a_callable_tells_it_from_others() -> None:
+    def weighted(choice: sd.Choice, weight: float) -> object:
+        return weight * choice.features[:, 0]
+
+    def around(weight: float) -> object:
+        return lambda choice: weight * choice.features[:, 0]
+
+    made: list[object] = [functools.partial(weighted, weight=weight) for weight in (1, -1)]
+    made += [around(weight) for weight in (1, -1)]
+    scope: dict[str, object] = {}
+    exec("a = lambda c: c['age']\nb = lambda c: c['progress']", scope)
+    made += [scope["a"], scope["b"], weighted]
+    hashes = [fingerprint(function) for function in made]
+    assert len(set(hashes)) == len(made)
+    assert hashes == [fingerprint(function) for function in made]
+    assert fingerprint(functools.partial(weighted, weight=1)) == hashes[0] and fingerprint(around(1)) == hashes[2]

@@ -34,6 +34,13 @@ def test_a_module_schedules_as_the_function_that_it_is(tmp_path: Path) -> None:
     tables = ("job/", "stage/", "amount/")
     mine, theirs = ({name: data for name, data in files(trace.path).items() if name.startswith(tables)} for trace in traces)
     assert mine == theirs and mine
+    # What it has learnt is part of what it is.
+    with torch.no_grad():
+        layer[1].bias += 1
+    del network
+    other = sd.record(policy=sd.from_torch({"job": layer}, "linear"), workload=TINY, episodes=1, output=tmp_path / "other")
+    before, after = (trace.manifest["driver"]["files"] for trace in (traces[0], other))
+    assert before.keys() == after.keys() == {"python:linear"} and before != after
 
 
 def test_a_model_acts_in_the_program_as_in_the_environment(tmp_path: Path) -> None:

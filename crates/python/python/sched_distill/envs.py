@@ -15,6 +15,7 @@ Rewards add up to minus the objective (plus, where more is better), up to what n
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -38,6 +39,9 @@ ROWS = {"dag": 64, "training": 64, "deadlines": 64, "preemption": 160, "serving"
 #: The same of whole decisions.
 JOINT_ROWS = {"dag": 2048, "training": 192, "deadlines": 3072, "preemption": 1024, "serving": 256}
 
+#: Episodes side by side at most: each takes some hundred kB.
+_MOST = 1 << 20
+
 #: How often in a row an episode without a choice is passed over.
 _EMPTY = 1000
 
@@ -52,7 +56,28 @@ def _open(
         rows = (JOINT_ROWS if plays[0] else ROWS)[scenario]
     if rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}")
+    if not 1 <= count <= _MOST:
+        raise ValueError(f"num_envs must be at least 1 and at most {_MOST}, got {count}")
     return Episodes(scenario, workload or known[scenario].workload, split, count, rows, plays)
+
+
+def _seed(seed: Any) -> int:
+    """A seed of episodes, of any type of whole number."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"a seed must be a whole number, got {seed!r}") from None
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"a seed must be at least 0 and below 2^64, got {number}")
+    return number
+
+
+def _whole(actions: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Actions of that shape."""
+    given = np.asarray(actions)
+    if given.shape != shape or given.dtype.kind not in "iu":
+        raise ValueError(f"actions must be whole numbers of shape {shape}, got {given.dtype} of shape {given.shape}")
+    return given.astype(np.int64, order="C", copy=False)
 
 
 def _spaces(core: Episodes, scenario: str, joint: bool) -> tuple[spaces.Dict, spaces.Discrete[np.int64]]:
@@ -139,13 +164,14 @@ class SchedEnv(gym.Env[Observation, np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Begins an episode."""
-        super().reset(seed=seed)
-        if seed is not None:
-            self._seed, self._episode = seed, 0
-        elif self._seed is None:
-            self._seed = int(self.np_random.integers(1 << 62))
-        if options and "episode" in options:
-            self._episode = int(options["episode"])
+        chosen = None if seed is None else _seed(seed)
+        first = operator.index((options or {}).get("episode", 0 if seed is not None else self._episode))
+        if not 0 <= first < 1 << 32:
+            raise ValueError(f"an episode must be at least 0 and below 2^32, got {first}")
+        super().reset(seed=chosen)
+        if chosen is None:
+            chosen = int(self.np_random.integers(1 << 62)) if self._seed is None else self._seed
+        self._seed, self._episode = chosen, first
         for _ in range(_EMPTY):
             told = self._core.begin(0, self._seed, self._episode)
             self._episode += 1
@@ -156,7 +182,7 @@ class SchedEnv(gym.Env[Observation, np.int64]):
 
     def step(self, action: int | np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Takes a candidate."""
-        return self._told(self._core.step(int(action)))
+        return self._told(self._core.step(action if type(action) is int else int(_whole(action, ()))))
 
     def _told(self, told: _core._Step) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         candidates, mask, cluster, level, reward, ended, overflows, invalid = told
@@ -208,8 +234,8 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         self._levels = np.zeros(num_envs, np.int64)
         self._rewards = np.zeros(num_envs, np.float64)
         self._ended, self._cut, self._invalid = (np.zeros(num_envs, np.bool_) for _ in range(3))
-        self._seeds, self._episodes = [0] * num_envs, [0] * num_envs
-        self._seeded = False
+        self._seeds: list[int | None] = [None] * num_envs
+        self._episodes = [0] * num_envs
         #: Places whose episode is over.
         self._over: list[int] = []
 
@@ -228,27 +254,36 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins an episode in every place; place ``i`` has seed ``seed + i`` unless seeds are listed."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
-        seeds: list[int | None] = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [])
-        if not seeds and not self._seeded:
-            seeds = [int(s) for s in self.np_random.integers(1 << 62, size=self.num_envs)]
-        for index, given in enumerate(seeds):
-            if given is not None:
-                self._seeds[index], self._episodes[index] = given, 0
-        self._seeded = True
-        chosen = np.ones(self.num_envs, np.bool_)
+        """Begins an episode in every place, or in those of ``options["reset_mask"]``, a boolean for each.
+
+        Place ``i`` has seed ``seed + i`` unless seeds are listed, and goes on with its episodes where it is given none.
+        """
+        count = self.num_envs
+        if isinstance(seed, (list, tuple)):
+            if len(seed) != count:
+                raise ValueError(f"{len(seed)} seeds for {count} environments")
+            seeds = [None if one is None else _seed(one) for one in seed]
+        else:
+            first = None if seed is None else _seed(seed)
+            seeds = [None if first is None else _seed(first + place) for place in range(count)]
+        chosen = np.ones(count, np.bool_)
         if options and options.get("reset_mask") is not None:
-            chosen = np.asarray(options["reset_mask"], np.bool_)
+            chosen = np.asarray(options["reset_mask"])
+            if chosen.dtype != np.bool_ or chosen.shape != (count,):
+                raise ValueError(f"reset_mask must be {count} booleans, got {chosen.dtype} of shape {chosen.shape}")
+        super().reset(seed=next((one for one in seeds if one is not None), None))
+        for place, (given, old) in enumerate(zip(seeds, self._seeds, strict=True)):
+            if given is not None:
+                self._seeds[place], self._episodes[place] = given, 0
+            elif old is None:
+                self._seeds[place] = int(self.np_random.integers(1 << 62))
         self._step(None, np.flatnonzero(chosen).tolist())
         return self._observation(), {"action_mask": self._mask.copy()}
 
     def _step(self, actions: NDArray[np.int64] | None, places: list[int]) -> bool:
         """Begins the next episode with a choice in these places, and takes a candidate in all others; whether one was not allowed."""
         for _ in range(_EMPTY):
-            begins = [(place, self._seeds[place], self._episodes[place]) for place in places]
-            for place in places:
-                self._episodes[place] += 1
+            begins = [(place, self._seeds[place] or 0, self._episodes[place]) for place in places]
             self._over, invalid = self._core.step_all(
                 actions,
                 begins,
@@ -259,6 +294,8 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
                 self._rewards,
                 (self._ended, self._cut, self._invalid),
             )
+            for place in places:
+                self._episodes[place] += 1
             actions, places = None, [place for place in places if self._ended[place]]
             if not places:
                 return invalid
@@ -268,7 +305,7 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         self, actions: NDArray[np.int64]
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Takes a candidate in every episode."""
-        invalid = self._step(np.ascontiguousarray(actions, np.int64), self._over)
+        invalid = self._step(_whole(actions, (self.num_envs,)), self._over)
         info: dict[str, Any] = {"action_mask": self._mask.copy()}
         if invalid:
             info["invalid_action"] = self._invalid.copy()
@@ -276,7 +313,7 @@ class SchedVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             told: NDArray[np.object_] = np.full(self.num_envs, None, object)
             for place in self._over:
                 told[place] = self._core.info(place)
-            info["episode"], info["_episode"] = told, self._ended | self._cut
+            info["outcome"], info["_outcome"] = told, self._ended | self._cut
         return self._observation(), self._rewards.copy(), self._ended.copy(), self._cut.copy(), info
 
     def _observation(self) -> Observation:

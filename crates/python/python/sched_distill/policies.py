@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
+import marshal
 import os
+import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import CellType
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +18,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Choice, Question
+from .scenarios import scenarios
 
 #: What a policy may be: the spec of one of the program's (``"fair"``), a callable, a `Policy`, or a student.
 PolicyLike = Any
@@ -33,6 +38,9 @@ class Policy:
 
     Features are handed over without a copy; answers are copied as 32-bit floats.
 
+    A trace notes ``sha256``, the hash of what defines the callable: of its source where it is left out, which says nothing of
+    weights that it has beside that.
+
     Episodes run side by side in threads, and the GIL lets one of them ask at a time. What a callable keeps from one
     question to the next must therefore be an episode's own: if it has a method ``fresh()``, every episode asks a copy
     that this makes, and if it has ``reset(seed)``, that is called before each.
@@ -46,13 +54,16 @@ class Policy:
         asked: Asked = "choice",
         answers: Answers = "scores",
         mode: Literal["greedy", "sample"] = "greedy",
+        sha256: str | None = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"a policy must be callable, got {type(function).__name__}")
+        _one_of("answers", answers, "scores", "probabilities")
+        _one_of("mode", mode, "greedy", "sample")
         self.function, self.asked, self.answers, self.mode = function, asked, answers, mode
         #: The name, with a number where another policy has it already.
         self.name = _core.keep_policy(
-            _plain(name or _called(function)), function, asked, answers == "probabilities", fingerprint(function)
+            _plain(name or _called(function)), function, asked, answers == "probabilities", sha256 or fingerprint(function)
         )
         self._forget = weakref.finalize(self, _core.forget_policy, self.name)
 
@@ -68,6 +79,11 @@ class Policy:
         return f"<Policy {self.spec}>"
 
 
+def _one_of(what: str, word: str, *words: str) -> None:
+    if word not in words:
+        raise ValueError(f"{what} must be {' or '.join(words)}, got {word!r}")
+
+
 def _plain(name: str) -> str:
     """A name that can stand in a spec."""
     return "".join(c if c.isalnum() or c in "_-." else "_" for c in name) or "policy"
@@ -81,15 +97,28 @@ def _called(function: Callable[..., Any]) -> str:
 def fingerprint(function: Callable[..., Any]) -> str:
     """SHA-256 of what defines a callable, as far as that can be told: its source, or else its compiled code or its type.
 
-    A trace notes it, and a recording that is gone on with by another function of the same name is refused.
+    Values that it takes from elsewhere count where they are plain ones: what is bound, defaults, numbers and words around it. A trace
+    notes it, and a recording that is gone on with by another function of the same name is refused.
     """
+    if isinstance(function, functools.partial):
+        bound = f"{function.args!r} {sorted(function.keywords.items())!r} {fingerprint(function.func)}"
+        return hashlib.sha256(bound.encode()).hexdigest()
     own: Any = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
+    code = getattr(own, "__code__", None)
     try:
         text = inspect.getsource(own).encode()
     except (OSError, TypeError):
-        code = getattr(own, "__code__", None)
-        text = code.co_code if code is not None else repr(own).encode()
-    return hashlib.sha256(text).hexdigest()
+        text = marshal.dumps(code) if code is not None else repr(own).encode()
+    around = [*(getattr(own, "__defaults__", None) or ()), *(_held(cell) for cell in getattr(own, "__closure__", None) or ())]
+    plain = [value for value in around if isinstance(value, (bool, int, float, str))]
+    return hashlib.sha256(text + repr(plain).encode()).hexdigest()
+
+
+def _held(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing yet
+        return None
 
 
 def named(policy: PolicyLike, kept: list[Policy]) -> str | os.PathLike[str]:
@@ -107,16 +136,38 @@ def named(policy: PolicyLike, kept: list[Policy]) -> str | os.PathLike[str]:
     raise TypeError(f"a policy is a spec, a callable, a Policy or a Student, not {type(policy).__name__}")
 
 
-def from_torch(module: Any, name: str | None = None, *, mode: Literal["greedy", "sample"] = "greedy") -> Policy:
+def _of_weights(modules: Iterable[Any]) -> str:
+    """SHA-256 of what PyTorch modules have learnt."""
+    digest = hashlib.sha256()
+    for module in modules:
+        for name, tensor in module.state_dict().items():
+            digest.update(f"{name} {tuple(tensor.shape)}".encode())
+            digest.update(tensor.detach().cpu().double().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def from_torch(
+    module: Any,
+    name: str | None = None,
+    *,
+    asked: Literal["choice", "batch"] = "batch",
+    mode: Literal["greedy", "sample"] = "greedy",
+) -> Policy:
     """A PyTorch module as a policy, or one for each level that is asked (a dictionary by level).
 
-    A module takes a float32 tensor of shape ``(candidates, features)`` and gives a score per candidate. It is called
-    without gradients, in evaluation mode.
+    A module takes a float32 tensor of shape ``(candidates, features)`` on the processor and gives a score per candidate. It is
+    called without gradients, in evaluation mode. A module that compares candidates with each other wants ``asked="choice"``:
+    otherwise it gets those of several choices at once.
     """
     import torch  # pyright: ignore[reportMissingImports]
 
     modules: Mapping[str, Any] | None = module if isinstance(module, Mapping) else None
-    for part in modules.values() if modules is not None else [module]:
+    known = {level for scenario in scenarios().values() for level in scenario.levels}
+    if modules is not None and not set(modules) <= known:
+        unknown = ", ".join(sorted(set(modules) - known))
+        raise ValueError(f"no scenario has a level {unknown}; there are {', '.join(sorted(known))}")
+    parts = list(modules.values()) if modules is not None else [module]
+    for part in parts:
         part.eval()
 
     def score(choice: Choice) -> NDArray[np.float32] | None:
@@ -124,10 +175,11 @@ def from_torch(module: Any, name: str | None = None, *, mode: Literal["greedy", 
         if asked is None:
             return None
         with torch.no_grad():
-            scores: NDArray[np.float32] = asked(torch.from_numpy(choice.features)).reshape(-1).numpy()
+            scores: NDArray[np.float32] = asked(torch.from_numpy(choice.features)).reshape(-1).cpu().numpy()
         return scores
 
-    return Policy(score, name or type(module).__name__, asked="batch", mode=mode)
+    name = name or type(module).__name__
+    return Policy(score, name, asked=asked, mode=mode, sha256=_of_weights(parts))
 
 
 def from_sb3(
@@ -141,21 +193,23 @@ def from_sb3(
     from .envs import Observer
 
     observer = Observer(model.observation_space, safe=safe)
+    # A model keeps its last distribution, and PyTorch lets the GIL go: episodes in other threads would change it.
+    alone = threading.Lock()
 
-    def probabilities(choice: Choice) -> NDArray[np.float32]:
+    def logits_of(choice: Choice) -> NDArray[np.float32]:
         observation, mask = observer(choice)
         tensor, _ = model.policy.obs_to_tensor(observation)
         import torch  # pyright: ignore[reportMissingImports]
 
-        with torch.no_grad():
+        with alone, torch.no_grad():
             try:
                 distribution = model.policy.get_distribution(tensor, action_masks=mask)
             except TypeError:
                 distribution = model.policy.get_distribution(tensor)
-            logits: NDArray[np.float32] = distribution.distribution.logits.reshape(-1).numpy()
+            logits: NDArray[np.float32] = distribution.distribution.logits.reshape(-1).cpu().numpy()
         return logits[: len(choice)]
 
-    return Policy(probabilities, name or type(model).__name__, mode=mode)
+    return Policy(logits_of, name or type(model).__name__, mode=mode, sha256=_of_weights([model.policy]))
 
 
 __all__ = ["Choice", "Policy", "PolicyLike", "Question", "fingerprint", "from_sb3", "from_torch"]
