@@ -72,14 +72,19 @@ def function_of(command: dict, common: list[dict]) -> str:
     positional, named, docs = [], [], []
     for parameter in own:
         python = python_name(parameter)
-        is_required = parameter["required"] and not (python == "output" and command["name"] in SCRATCH)
+        is_scratch = python == "output" and command["name"] in SCRATCH
+        is_required = parameter["required"] and not is_scratch
         kind = type_of(parameter)
         default = "" if is_required else (" = False" if kind == "bool" else " = 0" if parameter["kind"] == "flag" else " = None")
         shown = kind if is_required or parameter["kind"] == "flag" else f"{kind} | None"
         target = positional if parameter["option"] is None or (is_required and not parameter["option"]) else named
         target.append(f"    {python}: {shown}{default},")
-        help_text = " ".join(filter(None, [sentence(parameter["help"]), rest_of(parameter)]))
-        if parameter["defaults"] and "[default" not in help_text:
+        short = parameter["help"]
+        if is_scratch:
+            # What the program does without it is not what a function does.
+            short = re.sub(r" \[default: [^]]*\]|; this or --run is needed", "", short)
+        help_text = " ".join(filter(None, [sentence(short), rest_of(parameter)]))
+        if parameter["defaults"] and not is_scratch and "[default" not in help_text:
             help_text += f" [default: {', '.join(parameter['defaults'])}]"
         docs.append(f"        {python}: " + textwrap.indent(textwrap.fill(help_text, 100), "            ").strip())
     named.sort(key=lambda line: " = " in line)
@@ -90,7 +95,9 @@ def function_of(command: dict, common: list[dict]) -> str:
     about = command["about"].rstrip(".")
     lines += [f") -> results.{result}:", f'    """{about}.', "", f"    ``distill {command['name']} --help-all`` says more.", ""]
     if command["name"] in SCRATCH:
-        lines += ["    Without ``output`` it goes to a folder that is removed when the interpreter ends.", ""]
+        # A run has a place for it.
+        needed = "``output`` and ``run``" if any(python_name(p) == "run" for p in own) else "``output``"
+        lines += [f"    Without {needed} it goes to a folder that is removed when the interpreter ends.", ""]
     lines += ["    Args:", *docs, "        progress: Is told how far it is.", '    """']
     lines += [f'    return call("{command["name"]}", results.{result}, locals())', "", ""]
     return "\n".join(lines)

@@ -51,9 +51,18 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the thread at hand waits for an answer of a callable.
+/// Whether the thread at hand does what a command has asked of Python.
 pub(super) fn is_calling() -> bool {
     CALLING.get()
+}
+
+/// Does what a command asks of Python.
+pub(super) fn calling<T>(work: impl FnOnce() -> T) -> T {
+    // A thread of the pool that waits within a call takes other work up, and that may call as well.
+    let before = CALLING.replace(true);
+    let done = work();
+    CALLING.set(before);
+    done
 }
 
 pub(super) fn forget_error() {
@@ -108,16 +117,14 @@ pub(super) fn find(name: &str) -> Result<Arc<Callable>, Vec<String>> {
 
 /// Calls something of Python's; its exception is kept for the one who began the command, and told in words.
 pub(super) fn call<T>(work: impl for<'py> FnOnce(Python<'py>) -> PyResult<T>) -> Result<T, String> {
-    CALLING.set(true);
-    let answered = Python::attach(|py| {
+    let attached = |py: Python<'_>| {
         work(py).map_err(|error| {
             let words = error.to_string();
             lock(&ERROR).get_or_insert(error);
             words
         })
-    });
-    CALLING.set(false);
-    answered
+    };
+    calling(|| Python::attach(attached))
 }
 
 /// Numbers of Python's, whatever their type: an array, a list, a tensor.

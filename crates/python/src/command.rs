@@ -106,7 +106,10 @@ fn call_back(py: Python<'_>, heard: &mpsc::Receiver<Event>, function: Option<&Py
 /// Waits for the turn of this thread, without keeping others from running.
 fn turn(py: Python<'_>) -> PyResult<MutexGuard<'static, ()>> {
     if callable::is_calling() {
-        return Err(PyRuntimeError::new_err("a policy that a command asks cannot begin another command"));
+        return Err(PyRuntimeError::new_err(
+            "what a command calls, a policy or `progress`, cannot begin another command, which would wait for the end of \
+             the first",
+        ));
     }
     loop {
         match TURN.try_lock() {
@@ -132,6 +135,11 @@ pub(super) fn run(
     heard: Option<Py<PyAny>>,
 ) -> PyResult<(u8, String, String)> {
     memory::of_python();
+    // Before the turn, which may have been somebody's as a process was forked, and never ends there.
+    if let Some(error) = memory::forked() {
+        return Err(error);
+    }
+    memory::begins_command();
     let _turn = turn(py)?;
     if let Some(error) = memory::error() {
         return Err(error);
@@ -155,7 +163,8 @@ pub(super) fn run(
         py.detach(|| thread::park_timeout(PATIENCE));
         // Once something is raised nobody is told any more, and the command is on its way to its end.
         if raised.is_none()
-            && let Err(error) = py.check_signals().and_then(|()| call_back(py, &told, heard.as_ref()))
+            && let Err(error) =
+                callable::calling(|| py.check_signals().and_then(|()| call_back(py, &told, heard.as_ref())))
         {
             cli::stop();
             raised = Some(error);
@@ -166,7 +175,7 @@ pub(super) fn run(
     }
     let code = worker.join().map_err(|_| PyRuntimeError::new_err("a mistake in distill: please report it"))?;
     if raised.is_none() {
-        raised = call_back(py, &told, heard.as_ref()).err();
+        raised = callable::calling(|| call_back(py, &told, heard.as_ref())).err();
     }
     match raised.or_else(callable::take_error) {
         Some(error) => Err(error),

@@ -289,7 +289,8 @@ impl Episodes {
         for (index, ..) in &begins {
             (steps[*index].is_begun, steps[*index].action) = (true, None);
         }
-        let begins: Vec<_> = begins.into_iter().map(|(i, seed, number)| (Arc::clone(&self.all[i]), seed, number)).collect();
+        let begins: Vec<_> =
+            begins.into_iter().map(|(i, seed, number)| (Arc::clone(&self.all[i]), seed, number)).collect();
         py.detach(|| {
             // An episode takes memory as it begins, and next to none afterwards.
             let begin = move || {

@@ -44,7 +44,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        memory::quiet();
+        memory::begin();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

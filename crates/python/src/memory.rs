@@ -1,4 +1,5 @@
-//! The end of memory in a process that is somebody else's: an exception, never the end of the interpreter.
+//! The end of memory in a process that is somebody else's: an exception, never the end of the interpreter. The same of threads that
+//! stayed behind as a process was forked.
 //!
 //! Rust has no way back from an allocation that fails. Commands therefore run on threads of their own: the thread that gets no more
 //! memory stops where it is, for good, and the one that waits for it raises `MemoryError`. What the stopped thread holds is lost,
@@ -11,8 +12,10 @@ use pyo3::{
 use sched_distill::cli;
 use std::{
     cell::Cell,
+    process,
     sync::{
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Mutex,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
         mpsc,
     },
     thread,
@@ -33,6 +36,17 @@ static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
+/// The process that has loaded this, or has found itself forked from that without need of its threads.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether a command was begun in it: some of what it starts and locks outlives it.
+static COMMANDED: AtomicBool = AtomicBool::new(false);
+
+/// Room that is set aside until a thread stops, so that the others can say so: bytes of addresses, of which none is used.
+const RESERVE: usize = 1 << 24;
+
+static RESERVED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
 thread_local! {
     /// Whether this is a thread of the interpreter's, which must not stop.
     static OF_PYTHON: Cell<bool> = const { Cell::new(false) };
@@ -48,21 +62,48 @@ pub(super) fn of_python() {
     OF_PYTHON.set(true);
 }
 
-/// Leaves it to readers of tables to say what their decoder panics about.
-pub(super) fn quiet() {
+/// Notes the process, sets memory aside, and leaves it to readers of tables to say what their decoder panics about.
+pub(super) fn begin() {
     of_python();
+    PROCESS.store(process::id(), Ordering::Relaxed);
+    if let Ok(mut reserved) = RESERVED.lock() {
+        *reserved = Vec::with_capacity(RESERVE);
+    }
     cli::quiet_decoders(|| without(0));
 }
 
-/// The exception for a thread that has stopped, if one has.
+/// Notes that a command begins.
+pub(super) fn begins_command() {
+    COMMANDED.store(true, Ordering::Relaxed);
+}
+
+/// The exception for a process that was forked from one with threads: they are not in it, and it would wait for them for ever.
+pub(super) fn forked() -> Option<PyErr> {
+    let own = process::id();
+    if PROCESS.load(Ordering::Relaxed) == own {
+        return None;
+    }
+    // Rayon says whether it has started its pool only to who starts it: a process whose parent had none gets one of its own here.
+    if COMMANDED.load(Ordering::Relaxed) || rayon::ThreadPoolBuilder::new().build_global().is_err() {
+        return Some(PyRuntimeError::new_err(
+            "this process was forked from one that had worked with sched_distill, whose threads are not here; \
+             start processes with multiprocessing's \"spawn\" or \"forkserver\"",
+        ));
+    }
+    PROCESS.store(own, Ordering::Relaxed);
+    None
+}
+
+/// The exception for a thread that has stopped, if one has, or for threads that are not here.
 pub(super) fn error() -> Option<PyErr> {
-    STOPPED.load(Ordering::Acquire).then(|| {
-        let bytes = Some(BYTES.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0);
-        let said = cli::shortage(bytes);
-        PyMemoryError::new_err(format!(
-            "{said}; save what you need and start Python anew: no other command is begun here"
-        ))
-    })
+    if !STOPPED.load(Ordering::Acquire) {
+        return forked();
+    }
+    let bytes = Some(BYTES.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0);
+    let said = cli::shortage(bytes);
+    Some(PyMemoryError::new_err(format!(
+        "{said}; save what you need and start Python anew: no other command is begun here"
+    )))
 }
 
 /// Work on a thread that may run out of memory.
@@ -113,6 +154,9 @@ fn stop(bytes: usize) {
         return;
     }
     BYTES.store(bytes, Ordering::Relaxed);
+    if let Ok(mut reserved) = RESERVED.try_lock() {
+        *reserved = Vec::new();
+    }
     STOPPED.store(true, Ordering::Release);
     loop {
         thread::park();

@@ -68,8 +68,14 @@ impl RecorderCore {
         self.writer.figures()
     }
 
-    /// Notes a choice of a level. ``chosen`` is negative where none of the candidates was, ``at`` has the decision's number, its time in ms
-    /// and the kind, and ``above`` the candidate of the level above and how probable it was.
+    /// Number of decisions in the episode at hand.
+    #[getter]
+    fn decisions(&self) -> u32 {
+        self.decisions
+    }
+
+    /// Notes a choice of a level; one of the first level begins a decision. ``chosen`` is negative where none of the candidates was, ``at``
+    /// has the time in ms and the kind, and ``above`` the candidate of the level above and how probable it was.
     #[expect(clippy::too_many_arguments, reason = "the columns of a trace")]
     fn log(
         &mut self,
@@ -78,10 +84,14 @@ impl RecorderCore {
         entities: PyReadonlyArray2<'_, u32>,
         log_prob: PyReadonlyArray1<'_, f32>,
         chosen: i64,
-        at: (u32, f64, u8),
+        at: (f64, u8),
         above: (Option<u32>, f32),
-    ) -> PyResult<()> {
-        let ((step, time_ms, kind), (parent, weight)) = (at, above);
+    ) {
+        let ((time_ms, kind), (parent, weight)) = (at, above);
+        if level == 0 {
+            self.decisions += 1;
+        }
+        let step = self.decisions.saturating_sub(1);
         let id = (u64::from(self.episode) << 32) | self.next[level];
         let table = &mut self.tables[level];
         let first_row = table.rows();
@@ -92,14 +102,10 @@ impl RecorderCore {
         table.log_prob.extend(log_prob.as_array().iter());
         table.chosen.extend((0..rows).map(|row| usize::try_from(chosen) == Ok(row)));
         self.next[level] += 1;
-        if level == 0 {
-            self.decisions += 1;
-        }
-        Ok(())
     }
 
-    /// Ends the episode at hand; ``figures`` are those of the manifest, in order.
-    fn end_episode(&mut self, py: Python<'_>, seed: u64, stalled: bool, figures: Vec<Option<f64>>) -> PyResult<()> {
+    /// Ends the episode at hand; ``figures`` are those of the manifest, in order. Whether there is enough to be written.
+    fn end_episode(&mut self, seed: u64, stalled: bool, figures: Vec<Option<f64>>) -> bool {
         self.episodes.push(EpisodeRow {
             episode: self.episode,
             seed,
@@ -113,41 +119,48 @@ impl RecorderCore {
         self.episode += 1;
         self.decisions = 0;
         self.next.fill(0);
-        match self.tables.iter().map(LevelTable::rows).sum::<usize>() >= ROWS {
-            true => self.flush(py),
-            false => Ok(()),
-        }
+        self.tables.iter().map(LevelTable::rows).sum::<usize>() >= ROWS
     }
 
-    /// Writes what has come since the last part.
+    /// Writes what has come since the last part, between two episodes. After a failure all of it is still there.
     fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
         if self.episodes.is_empty() {
             return Ok(());
         }
-        let Self { writer, tables, episodes, part, .. } = self;
+        let Self { writer, tables, episodes, part, .. } = &*self;
         py.detach(|| {
             let mut to = writer.part(*part)?;
             for (level, table) in tables.iter().enumerate() {
                 to.write_level(level, table)?;
             }
-            for episode in episodes.drain(..) {
-                to.add_episode(episode, Vec::new(), Vec::new());
+            for episode in episodes {
+                to.add_episode(episode.clone(), Vec::new(), Vec::new());
             }
             to.finish()
         })
         .map_err(refuse)?;
+        self.episodes.clear();
         self.tables.iter_mut().for_each(LevelTable::clear);
         self.part += 1;
         Ok(())
     }
 
-    /// Writes the rest and the manifest; the sizes by level: choices and rows.
-    fn close(&mut self, py: Python<'_>) -> PyResult<HashMap<String, u64>> {
-        self.flush(py)?;
-        let manifest = self.writer.finish_so_far().map_err(refuse)?;
+    /// Writes the episodes that have ended, without the one at hand. The folder is free for others then, whatever came of it.
+    fn stop(&mut self, py: Python<'_>) -> PyResult<()> {
+        let at_hand = self.episode;
+        for table in &mut self.tables {
+            *table = table.select(|episode| episode < at_hand);
+        }
+        let written = self.flush(py);
         self.lock = None;
-        let manifest =
-            manifest.ok_or_else(|| PyValueError::new_err("no episode was recorded, so there is no trace"))?;
+        written
+    }
+
+    /// Writes the rest and the manifest; the sizes by level: choices and rows. The folder is free for others then, whatever came of it.
+    fn close(&mut self, py: Python<'_>) -> PyResult<HashMap<String, u64>> {
+        let sealed = self.flush(py).and_then(|()| self.writer.finish_so_far().map_err(refuse));
+        self.lock = None;
+        let manifest = sealed?.ok_or_else(|| PyValueError::new_err("no episode was recorded, so there is no trace"))?;
         let mut rows = HashMap::new();
         for table in &manifest.tables {
             let name = table.path.split(['/', '.']).next().unwrap_or_default().to_owned();

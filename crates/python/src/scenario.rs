@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use sched_distill::{
     contract::Tabular,
     level::LevelSpec,
-    policy::PolicyInfo,
     pipeline::{AnyScenario, Attack, Entry, Registry},
+    policy::PolicyInfo,
     registry::{self, Registered},
     scenario::ScenarioInfo,
     simulation::Editable,

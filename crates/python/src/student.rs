@@ -174,6 +174,9 @@ impl StudentCore {
             .as_slice()
             .map_err(|_| refuse("features must be contiguous, row by row (numpy.ascontiguousarray)"))?;
         memory::of_python();
+        if let Some(error) = memory::forked() {
+            return Err(error);
+        }
         let mut scores = Vec::new();
         scores.try_reserve_exact(rows).map_err(|e| PyMemoryError::new_err(format!("scores of {rows} rows: {e}")))?;
         scores.resize(rows, 0.0);
@@ -199,16 +202,23 @@ impl StudentCore {
 
     /// By how much each feature speaks for the best candidate against another one, whose differences add up to that of the scores: the
     /// places of both, and ``(feature, value of the best, value of the other, share)``, the largest first, as JSON.
-    fn why(&self, level: &str, features: PyReadonlyArray2<'_, f32>, against: Option<usize>) -> PyResult<String> {
+    fn why(&self, level: &str, features: PyReadonlyArray2<'_, f32>, against: Option<i64>) -> PyResult<String> {
         let (spec, scorer) = self.scorer(level)?;
         check_width(spec, features.as_array().ncols())?;
         let x = features
             .as_slice()
             .map_err(|_| refuse("features must be contiguous, row by row (numpy.ascontiguousarray)"))?;
         let (rows, width) = (features.as_array().nrows(), spec.features.len());
-        if rows < 2 || against.is_some_and(|other| other >= rows) {
+        if rows < 2 {
             return Err(refuse(format!("a choice of {rows} candidates has none to hold the best one against")));
         }
+        let place = |other: i64| {
+            let found = usize::try_from(other).ok().filter(|&place| place < rows);
+            found.ok_or_else(|| {
+                refuse(format!("against must be the place of a candidate, from 0 to {}, got {other}", rows - 1))
+            })
+        };
+        let against = against.map(place).transpose()?;
         let mut scores = vec![0.0; rows];
         scorer.model.score_choice(x, width, &mut scores);
         (0..scorer.guards.len()).for_each(|guard| scorer.guards.apply(guard, x, width, &mut scores));

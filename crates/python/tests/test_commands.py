@@ -1,13 +1,16 @@
 """Commands as functions: the bytes, the words and the parameters of the program."""
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sched_distill as sd
 from conftest import ROOT, TINY, distill, files
+from sched_distill._run import _words
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +74,41 @@ def test_a_gate_that_fails_says_what_was_measured(trace: sd.results.Trace, fit: 
     with pytest.raises(sd.GateError) as failed:
         sd.evaluate(fit, trace, min_fidelity=1.01)
     assert failed.value.result.fidelity
+    other = pickle.loads(pickle.dumps(failed.value))
+    assert str(other) == str(failed.value) and other.result == failed.value.result
+
+
+def test_numbers_of_numpy_and_flags_are_words_of_the_program() -> None:
+    assert _words("patch", {"gate": np.float64(1.05)}, []) == ["patch", "--json", "--gate=1.05"]
+    for value in (False, 0, np.False_):
+        assert _words("demo", {"fast": value}, []) == ["demo", "--json"]
+    for value in (True, 1, np.True_):
+        assert _words("demo", {"fast": value}, []) == ["demo", "--json", "--fast"]
+
+
+def test_a_name_may_have_what_looks_like_the_end_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "one\u2028two\u0085three"
+    assert sd.record(policy="fair", workload=TINY, episodes=1, output=path).path == path
+
+
+def test_what_is_wrong_with_a_trace_is_told(tmp_path: Path) -> None:
+    trace = sd.record(policy="fair", workload=TINY, episodes=1, output=tmp_path / "trace")
+    next(trace.path.glob("job/*.parquet")).write_bytes(b"nothing")
+    with pytest.raises(sd.DistillError, match=r"1 problem\(s\) found\njob/part-00000.parquet: has SHA-256 "):
+        sd.inspect(trace)
+    (trace.path / "manifest.json").unlink()
+    with pytest.raises(sd.DistillError, match="incomplete: 1 of 1 parts") as found:
+        sd.inspect(trace)
+    assert str(found.value).count("incomplete") == 1
+
+
+def test_a_policy_is_forgotten_while_its_exception_is_kept(tmp_path: Path) -> None:
+    def fails(choice: sd.Choice) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as kept:
+        sd.record(policy=fails, workload=TINY, episodes=1, output=tmp_path / "trace")
+    assert kept.tb is not None and sd.Policy(fails).spec == "python:fails"
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
@@ -87,6 +125,13 @@ def test_an_exception_of_who_is_told_ends_the_command(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="enough"):
         sd.record(policy="decima", workload="builtin", episodes=4000, output=tmp_path / "trace", progress=tell)
     sd.record(policy="fair", workload=TINY, episodes=2, output=tmp_path / "other")
+
+
+def test_who_is_told_begins_no_command(fit: sd.results.Fit, tmp_path: Path) -> None:
+    student = fit.load()
+    with pytest.raises(RuntimeError, match="`progress`, cannot begin another command"):
+        sd.record(policy="fair", workload=TINY, episodes=2, output=tmp_path / "trace", progress=lambda event: str(student))
+    assert str(student)
 
 
 def test_what_nobody_names_goes_to_a_folder_of_the_process() -> None:

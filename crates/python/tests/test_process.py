@@ -95,6 +95,59 @@ except MemoryError as error:
     assert done.stdout == "still here 45\n", (done.returncode, done.stderr[-2000:])
 
 
+def test_a_forked_process_works_unless_the_one_before_it_had_threads() -> None:
+    code = f"""
+import multiprocessing
+import sched_distill as sd
+from sched_distill._core import Episodes
+context = multiprocessing.get_context("fork")
+def simulate():
+    return sd.simulate(policy="fair", workload={TINY!r}, episodes=1).episodes
+def episodes():
+    return Episodes("dag", {TINY!r}, "train", 1, 64, (False, False, True)).begin(0, 1, 0)[5]
+def tell(there, work):
+    try:
+        there.send(work())
+    except RuntimeError as error:
+        there.send(str(error))
+def told(work):
+    here, there = context.Pipe(duplex=False)
+    child = context.Process(target=tell, args=(there, work))
+    child.start()
+    answer = here.recv() if here.poll(20) else "nothing"
+    child.kill()
+    child.join()
+    return answer
+assert told(simulate) == 1
+# One environment needs no threads that stay.
+episodes()
+assert [told(simulate), told(episodes)] == [1, False]
+simulate()
+for work in (simulate, episodes):
+    assert "was forked from one that had worked with sched_distill" in told(work), work
+assert simulate() == 1
+"""
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_forked_processes_share_the_folder_that_goes_with_the_first() -> None:
+    code = """
+import os, sys
+from sched_distill._run import scratch
+first = scratch("a")
+child = os.fork()
+scratch("b").write_text("own")
+if child == 0:
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0 and first.parent.is_dir()
+print(first.parent)
+"""
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+    assert not Path(done.stdout.strip()).parent.exists()
+
+
 @pytest.mark.parametrize("name", ["parquet-varint-abort", "parquet-varint-panic", "parquet-seal-panic"])
 def test_damaged_tables_do_no_damage(name: str, tmp_path: Path) -> None:
     """A child process decodes them first: what ends it does not end this interpreter."""

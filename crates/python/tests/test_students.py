@@ -59,6 +59,9 @@ def test_reasons_add_up_to_the_difference_of_the_scores(made: sd.Student) -> Non
         assert made.why(level, x, against=other).against == other and str(why).startswith(f"{level}: candidate")
     with pytest.raises(ValueError, match="a choice of 1 candidates"):
         made.why("job", rows(made, "job", 1))
+    for against in (-1, 2, 5):
+        with pytest.raises(ValueError, match=f"against must be the place of a candidate, from 0 to 1, got {against}"):
+            made.why("job", rows(made, "job", 2), against=against)
 
 
 def test_edits_are_those_of_patch(made: sd.Student, tmp_path: Path) -> None:
@@ -99,15 +102,28 @@ def test_what_does_not_fit_is_refused(made: sd.Student) -> None:
         made.score("jobs", [[0.0]])
     with pytest.raises(ValueError, match="features have 1 columns; the level `job` has"):
         made.score("job", [[0.0]])
+    for wrong, shape in ((rows(made, "job")[0], r"\(\d+,\)"), (rows(made, "job")[None], r"\(1, 50, \d+\)"), (0.0, r"\(\)")):
+        for ask in (made.score, made.why):
+            with pytest.raises(ValueError, match=rf"features must have shape \(candidates, \d+\), got {shape}$"):
+                ask("job", wrong)
+    with pytest.raises(ValueError, match=r"starts must have shape \(choices \+ 1,\), got \(1, 2\)"):
+        made.score("job", rows(made, "job"), starts=[[0, 50]])
     with pytest.raises(ValueError, match="starts must ascend from 0 to the number of rows, 50"):
         made.score("job", rows(made, "job"), starts=[0, 60])
     with pytest.raises(ValueError, match="nowhere.json"):
         sd.Student.load("nowhere.json")
 
 
-def test_it_is_a_policy_and_a_path(made: sd.Student) -> None:
+def test_it_is_a_policy_and_a_path(made: sd.Student, tmp_path: Path) -> None:
     told = sd.simulate(policy=[made, "fair"], workload=TINY, episodes=2)
     assert told.policies[0]["policy"].startswith("student:") and told.policies[1]["policy"] == "fair"
+    path = tmp_path / 'lr=0.1,"seed"=2/s.json'
+    path.parent.mkdir()
+    kept = sd.Student.load(made.save(path))
+    fitted = sd.results.Fit("fit", [{"student": str(path)}])
+    for policy in (kept, fitted):
+        told = sd.simulate(policy=policy, workload=TINY, episodes=2)
+        assert told.policies[0]["policy"].startswith('student:"')
     changed = made.edit(place_of(made), 2.0)
     assert sd.diff(made, changed).structure
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .results import Result
@@ -18,6 +18,10 @@ class GateError(DistillError):
     def __init__(self, words: str, result: Result) -> None:
         super().__init__(words)
         self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pools of processes hand exceptions on by pickling them.
+        return type(self), (*self.args, self.result)
 
 
 class DistillWarning(UserWarning):

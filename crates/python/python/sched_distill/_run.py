@@ -57,19 +57,20 @@ def python_name(parameter: Mapping[str, Any]) -> str:
 
 @functools.cache
 def _scratch() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="sched-distill-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder, owner = Path(tempfile.mkdtemp(prefix="sched-distill-")), os.getpid()
+
+    def remove() -> None:
+        # Processes that are forked from this one have the folder too, and end before it.
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
     return folder
-
-
-_made = iter(range(1 << 62))
 
 
 def scratch(name: str) -> Path:
     """A path in a folder that is removed when the interpreter ends."""
-    folder = _scratch() / str(next(_made))
-    folder.mkdir()
-    return folder / name
+    return Path(tempfile.mkdtemp(dir=_scratch())) / name
 
 
 def _word(value: Any, parameter: Mapping[str, Any], kept: list[Policy]) -> str:
@@ -84,8 +85,9 @@ def _word(value: Any, parameter: Mapping[str, Any], kept: list[Policy]) -> str:
         path = scratch("params.json")
         path.write_text(json.dumps(value), encoding="utf-8")
         return str(path)
+    # Numbers of numpy may be floats, and their `repr` names their type.
     if isinstance(value, float):
-        return repr(value)
+        return repr(float(value))
     return str(value)
 
 
@@ -101,7 +103,7 @@ def _words(command: str, arguments: Mapping[str, Any], kept: list[Policy]) -> li
         values = list(value) if parameter["repeated"] and not is_one else [value]
         option = parameter["option"]
         if parameter["kind"] == "flag":
-            options += [option] * (int(value) if parameter["repeated"] else 1)
+            options += [option] * (int(value) if parameter["repeated"] else bool(value))
         elif option:
             options += [f"{option}={_word(v, parameter, kept)}" for v in values]
         else:
@@ -111,7 +113,22 @@ def _words(command: str, arguments: Mapping[str, Any], kept: list[Policy]) -> li
 
 def _told(stderr: str) -> list[str]:
     """The lines of standard error, each once."""
-    return list(dict.fromkeys(line for line in stderr.splitlines() if line))
+    return list(dict.fromkeys(_lines(stderr)))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines that are not empty. Paths and names may have what `splitlines` divides at too."""
+    return [line for line in text.split("\n") if line]
+
+
+def _problems(inspection: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a trace, as the program says it where it does not write JSON."""
+
+    def words(problem: Mapping[str, Any]) -> str:
+        place = ", ".join(f"{kind} {problem[kind]}" for kind in ("column", "row") if problem[kind] is not None)
+        return ": ".join(filter(None, [problem["file"], place, problem["message"]]))
+
+    return [words(problem) for problem in inspection.get("problems", [])]
 
 
 def run(command: str, arguments: Mapping[str, Any], progress: Progress | None = None) -> list[dict[str, Any]]:
@@ -120,16 +137,22 @@ def run(command: str, arguments: Mapping[str, Any], progress: Progress | None = 
     Raises what a policy in Python raised, ``KeyboardInterrupt``, ``MemoryError``, or a `DistillError`.
     """
     kept: list[Policy] = []
-    words = _words(command, arguments, kept)
-    with listener(command, progress) as heard:
-        code, out, err = _core.run(words, _decoder.command(), heard)
-    lines: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
+    try:
+        words = _words(command, arguments, kept)
+        with listener(command, progress) as heard:
+            code, out, err = _core.run(words, _decoder.command(), heard)
+    finally:
+        # An exception keeps this frame, and with it the policies: their names are to be free all the same.
+        for policy in kept:
+            policy._forget()
+    lines: list[dict[str, Any]] = [json.loads(line) for line in _lines(out)]
     told = _told(err)
     if code == 2:
         text = "\n".join(line.removeprefix("error: ") for line in told if not line.startswith(("note:", "warning:")))
         # What clap says of how a command line is written is nothing to a function.
         text = re.split(r"\n*(?:Usage: |For more information)", text)[0].strip()
-        raise DistillError(text)
+        found = [words for line in lines if command == "inspect" for words in _problems(line)]
+        raise DistillError("\n".join([text, *(words for words in found if words not in text)]))
     if code == 130:
         raise KeyboardInterrupt
     for line in told:

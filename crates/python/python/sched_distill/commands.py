@@ -77,7 +77,7 @@ def demo(
             memory [default: 30000; 3000 with --fast] Fewer where these have more than 13 million numbers. With
             this option fewer episodes are recorded to choose and to measure on, and rules are not fitted again
             on other episodes.
-        output: Run directory; the report goes to its `report` folder. [default: runs/demo]
+        output: Run directory; the report goes to its `report` folder.
         force: Replace a run that was made with other arguments.
         seed: Seed of everything random; the same seed gives the same bytes. [default: 0]
         threads: Worker threads; results do not depend on it [default: all cores]
@@ -108,7 +108,7 @@ def advise(
     Args:
         history: Log of a cluster, or a folder of logs; or a workload with parameters (`distill list workloads`).
         fast: Fewer episodes and choices, and no search for a better schedule.
-        output: Run directory; the report goes to its `report` folder. [default: runs/advice]
+        output: Run directory; the report goes to its `report` folder.
         force: Replace a run that was made with other arguments.
         seed: Seed of everything random; the same seed gives the same bytes. [default: 0]
         threads: Worker threads; results do not depend on it [default: all cores]
@@ -230,14 +230,14 @@ def fit(
 
     ``distill fit --help-all`` says more.
 
-    Without ``output`` it goes to a folder that is removed when the interpreter ends.
+    Without ``output`` and ``run`` it goes to a folder that is removed when the interpreter ends.
 
     Args:
         traces: Trace to learn from, or several with the same teacher. Other workloads, other episodes, or what a
             student met when it decided (`distill record -p student:FILE -t TEACHER`).
         validation: Trace to choose and measure on [default: the last fifth of a single TRACE] None of its episodes may
             be one of TRACE.
-        output: Student file to write; this or --run is needed.
+        output: Student file to write.
         run: Run directory to put the student into, for `distill report`. How it was made is noted beside it.
         force: Replace a student file with other content.
         max_size: Largest size over all levels, leaves and terms together [default: 32] Where --learner or --max-
@@ -421,7 +421,7 @@ def attack(
 
     ``distill attack --help-all`` says more.
 
-    Without ``output`` it goes to a folder that is removed when the interpreter ends.
+    Without ``output`` and ``run`` it goes to a folder that is removed when the interpreter ends.
 
     Args:
         policy: The scheduler that is attacked (`distill list policies`); with --run repeatable.
@@ -569,7 +569,7 @@ def patch(
             missed, and the exit code is 1.
         workload: Workload [default: the one that the student was fitted on]
         episodes: Number of episodes in closed loop. [default: 20]
-        output: File for the edited student [default: none is written]
+        output: File for the edited student.
         force: Write it whatever it costs, and in place of a file with other content.
         split: Their seeds: train, validation, test or final. Fitting sees train, searching sees validation,
             development looks at test. What is kept for closing figures, final, is read only where it is asked

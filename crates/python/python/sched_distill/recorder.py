@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,17 +11,21 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._core import RecorderCore
 from .results import Trace
+from .scenarios import scenarios
 
 #: A feature: its name alone, or with unit, meaning, scope, whole and control (docs/trace-format.md).
 Feature = str | Mapping[str, Any]
 
-#: How far probabilities may be from a sum of 1.
-_SUM = 1e-3
+#: How far probabilities may be from a sum of 1: a little less than in a trace, which holds their logarithms, rounded.
+_SUM = 0.999e-3
+
+#: The largest number of an entity.
+_ENTITY = 2**32 - 1
 
 
 def _feature(feature: Feature) -> dict[str, Any]:
@@ -29,6 +34,18 @@ def _feature(feature: Feature) -> dict[str, Any]:
         raise ValueError(f"a feature needs a name: {given}")
     usual = {"unit": "1", "meaning": f"{given['name']}.", "scope": "absolute", "version": 1}
     return {**usual, **given}
+
+
+def _numbers(level: str, entities: ArrayLike, count: int) -> NDArray[np.uint32]:
+    # These numbers are exact in double precision, and what else may come is still told from them there.
+    given = np.asarray(entities, np.float64).ravel()
+    sound = (given >= 0) & (given <= _ENTITY) & (given == np.floor(given))
+    if len(given) != count or not sound.all():
+        among = "".join(f", {number:.15g} among them" for number in given[~sound][:1])
+        raise ValueError(
+            f"entities of level {level!r}: {len(given)}{among}; wanted are {count}, each a whole number from 0 to {_ENTITY}"
+        )
+    return given.astype(np.uint32)
 
 
 class Recorder:
@@ -67,6 +84,11 @@ class Recorder:
         questions: Mapping[str, str] | None = None,
         force: bool = False,
     ) -> None:
+        if scenario in scenarios():
+            raise ValueError(
+                f"scenario {scenario!r} is the program's, with features of its own; wanted is a name that is none of "
+                f"{', '.join(scenarios())}"
+            )
         self.path = Path(path)
         self._kinds, self._levels = list(kinds), list(levels)
         self._widths = [len(features) for features in levels.values()]
@@ -95,7 +117,6 @@ class Recorder:
             "feature_set": {"scenario": scenario, "levels": described},
         }
         self._core: RecorderCore | None = RecorderCore(self.path, json.dumps(manifest), force)
-        self._step = -1
         #: Probabilities and the chosen candidate of the levels above, of the decision at hand.
         self._above: list[tuple[np.ndarray[Any, Any] | None, int | None]] = []
 
@@ -119,8 +140,9 @@ class Recorder:
             chosen: The candidate that was carried out; none only below a candidate that was not.
             parent: The candidate of the level above that this choice is about; the chosen one where it is left out.
             kind: The kind of question; the first one where it is left out.
-            time_ms: Time of the question, ms.
-            entities: A number for each candidate that says what it is, e.g. of a job; its place where it is left out.
+            time_ms: Time of the question, ms, finite.
+            entities: A whole number from 0 to 2**32 - 1 for each candidate that says what it is, e.g. of a job; its place where it is
+                left out.
         """
         core = self._open()
         if level not in self._levels:
@@ -140,8 +162,9 @@ class Recorder:
         given: np.ndarray[Any, Any] | None = None
         log_prob = np.full(count, np.nan, np.float32)
         if probabilities is not None:
-            given = np.asarray(probabilities, np.float64).ravel()
-            if given.shape != (count,) or (given < 0).any() or abs(given.sum() - 1) > _SUM:
+            given = np.array(probabilities, np.float64).ravel()
+            # Said so that a NaN, which nothing is true of, is refused.
+            if given.shape != (count,) or not (given >= 0).all() or not abs(given.sum() - 1) <= _SUM:
                 raise ValueError(
                     f"probabilities of level {level!r}: {len(given)} that add up to {given.sum():.4g}; wanted are {count}, none "
                     "negative, that add up to 1"
@@ -150,17 +173,20 @@ class Recorder:
                 log_prob = np.log(given).astype(np.float32)
         if chosen is not None and not 0 <= chosen < count:
             raise ValueError(f"chosen is {chosen}; level {level!r} has {count} candidates, from 0 on")
+        if not math.isfinite(time_ms):
+            raise ValueError(f"time_ms of level {level!r} is {time_ms}; it must be finite")
+        numbers = np.arange(count, dtype=np.uint32) if entities is None else _numbers(level, entities, count)
         weight, parent = self._under(place, parent, chosen)
-        numbers = np.arange(count) if entities is None else np.asarray(entities)
         core.log(
             place,
             rows,
-            np.ascontiguousarray(numbers.reshape(count, 1), np.uint32),
+            numbers.reshape(count, 1),
             log_prob,
             -1 if chosen is None else chosen,
-            (self._step, time_ms, 0 if kind is None else self._kinds.index(kind)),
+            (time_ms, 0 if kind is None else self._kinds.index(kind)),
             (parent, weight),
         )
+        # Only what was noted has levels below.
         if place == 0 or parent == self._above[place - 1][1]:
             self._above = [*self._above[:place], (given, chosen)]
 
@@ -169,8 +195,6 @@ class Recorder:
         if place == 0:
             if chosen is None:
                 raise ValueError("the first level always has a chosen candidate")
-            self._step += 1
-            self._above = []
             return 1.0, None
         if len(self._above) < place:
             raise ValueError(f"level {self._levels[place - 1]!r} comes first: it is the one above {self._levels[place]!r}")
@@ -178,7 +202,10 @@ class Recorder:
         parent = taken if parent is None else parent
         if parent is None:
             raise ValueError(f"parent: which candidate of level {self._levels[place - 1]!r} is this about?")
-        weight = float(above[parent]) if above is not None else float(parent == taken)
+        if above is not None and not 0 <= parent < len(above):
+            raise ValueError(f"parent is {parent}; level {self._levels[place - 1]!r} has {len(above)} candidates, from 0 on")
+        # In single precision, as it is written: 0 is no weight there.
+        weight = float(np.float32(above[parent])) if above is not None else float(parent == taken)
         if weight <= 0:
             raise ValueError(f"parent {parent} has no probability, so that nothing is to be noted below it")
         return weight, parent
@@ -186,16 +213,28 @@ class Recorder:
     def end_episode(self, *, stalled: bool = False, seed: int | None = None) -> None:
         """Ends an episode: figures are averaged, and intervals made, over episodes."""
         core = self._open()
-        core.end_episode(self._seed + core.episode if seed is None else seed, stalled, [None] * core.figures)
-        self._step, self._above = -1, []
+        if self._end(core, stalled, seed):
+            # The episode has ended even if this fails: all of it is tried again at the end of the next one.
+            core.flush()
+
+    def _end(self, core: RecorderCore, stalled: bool, seed: int | None) -> bool:
+        """Ends an episode in memory; whether there is enough to be written."""
+        is_enough = core.end_episode(self._seed + core.episode if seed is None else seed, stalled, [None] * core.figures)
+        self._above = []
+        return is_enough
 
     def close(self) -> Trace:
-        """Ends the episode at hand if something was noted in it, and seals the trace."""
+        """Ends the episode at hand if something was noted in it, and seals the trace.
+
+        If it cannot be written, the recorder is closed all the same: what was written before stays, and a new one goes on with it.
+        """
         core = self._open()
-        if self._step >= 0:
-            self.end_episode()
-        core.close()
-        self._core = None
+        if core.decisions:
+            self._end(core, False, None)
+        try:
+            core.close()
+        finally:
+            self._core = None
         return open_trace(self.path)
 
     def _open(self) -> RecorderCore:
@@ -209,9 +248,19 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # What was noted before an exception stays, without a manifest: the same recorder goes on with it.
-        if kind is None and self._core is not None:
+        core = self._core
+        if core is None:
+            return
+        if error is None:
             self.close()
+            return
+        # Episodes that ended before an exception stay, without a manifest: a recorder with the same arguments goes on with them.
+        self._core = None
+        try:
+            core.stop()
+        except Exception as failed:
+            # What comes out is still the block's exception, which may be of the same cause.
+            error.add_note(f"{self.path}: not all episodes that had ended could be written: {failed}")
 
 
 def open_trace(path: str | os.PathLike[str]) -> Trace:

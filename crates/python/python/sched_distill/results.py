@@ -7,6 +7,7 @@ list of objects in it, which polars, pandas and pyarrow read. In a notebook it s
 from __future__ import annotations
 
 import base64
+import os
 import webbrowser
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -110,6 +111,14 @@ class Written(Result):
         return str(self.path)
 
 
+def student_spec(path: str | os.PathLike[str]) -> str:
+    """What the program calls a student in a file: a path with a comma stands in quotes, and quotes within it are doubled."""
+    file = os.fspath(path)
+    if "," in file:
+        file = '"' + file.replace('"', '""') + '"'
+    return f"student:{file}"
+
+
 def rules_html(student: Student) -> str:
     """The rules of a student, without the lines that say how they are to be read."""
     return f"<pre>{escape(student.rules().partition(NEWLINES)[2])}</pre>"
@@ -156,7 +165,7 @@ class OfStudent(Written):
         return Student.load(self.path)
 
     def __policy__(self) -> str:
-        return f"student:{self.path}"
+        return student_spec(self.path)
 
     def _more_html(self) -> str:
         return rules_html(self.load())

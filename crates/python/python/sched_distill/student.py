@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._core import StudentCore
 from ._run import run, scratch
+from .results import rules_html, student_spec
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Student:
         return str(self._path)
 
     def __policy__(self) -> str:
-        return f"student:{os.fspath(self)}"
+        return student_spec(self)
 
     def decide(self, state: Mapping[str, Any] | str) -> list[Any]:
         """What it decides at a state of the cluster (docs/cluster-state.md), one after the other as long as something is to be decided."""
@@ -125,15 +126,23 @@ class Student:
                 to models that compare candidates, and to guards.
             guards: Whether candidates that guards rule out have minus infinity.
         """
-        rows = np.ascontiguousarray(features, np.float32)
-        ends = None if starts is None else np.ascontiguousarray(starts, np.int64)
-        return self._core.score(level, rows, ends, guards)
+        ends = None if starts is None else np.asarray(starts, np.int64, order="C")
+        if ends is not None and ends.ndim != 1:
+            raise ValueError(f"starts must have shape (choices + 1,), got {ends.shape}")
+        return self._core.score(level, self._rows(level, features), ends, guards)
 
     def why(self, level: str, features: ArrayLike, against: int | None = None) -> Why:
         """Why the best of these candidates is taken and not another one: the next best, or that at the place ``against``."""
-        told = json.loads(self._core.why(level, np.ascontiguousarray(features, np.float32), against))
+        told = json.loads(self._core.why(level, self._rows(level, features), against))
         terms = [Term(**term) for term in told["terms"]]
         return Why(told["level"], told["taken"], told["against"], told["scores"], terms)
+
+    def _rows(self, level: str, features: ArrayLike) -> NDArray[np.float32]:
+        """Rows of candidates as the extension reads them."""
+        rows = np.asarray(features, np.float32, order="C")
+        if rows.ndim != 2:
+            raise ValueError(f"features must have shape (candidates, {len(self.features(level))}), got {rows.shape}")
+        return rows
 
     def rules(self, level: str | None = None) -> str:
         """It as text to read: guards as sentences, then a line per leaf or term."""
@@ -167,8 +176,6 @@ class Student:
         return f"<Student of {self.scenario}, size {self.size}, {self.hash[:12]}>"
 
     def _repr_html_(self) -> str:
-        from .results import rules_html
-
         return rules_html(self)
 
 
