@@ -216,7 +216,7 @@ fn all_of_it(
         "summary",
         &json!({"run": shown(dir), "report": shown(&report.page), "student": student.hash(),
                 "trace": student.provenance.trace_hash, "evaluation": found.evaluation,
-                "verdict": report.verdict.text}),
+                "history": report.verdict.history, "verdict": report.verdict.text}),
     )?;
     Ok(Verdict::Done)
 }

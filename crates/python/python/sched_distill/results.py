@@ -253,6 +253,8 @@ class Demo(Written):
     student: str
     trace: str
     evaluation: Json
+    #: What ``advise`` says to the owner of a log, by sentence.
+    history: list[str]
     verdict: str
 
     def load(self) -> Student:
@@ -266,7 +268,8 @@ class Demo(Written):
         webbrowser.open(Path(self.report).resolve().as_uri())
 
     def _repr_html_(self) -> str:
-        return page_html(Path(self.report), self.verdict, rules_html(self.load()))
+        words = " ".join(self.history)
+        return page_html(Path(self.report), f"{words}\n{self.verdict}".strip(), rules_html(self.load()))
 
 
 class Simulation(Result):
