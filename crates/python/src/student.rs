@@ -4,9 +4,9 @@ use crate::{
     memory,
     scenario::{Hosted, with_scenario},
 };
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArrayMethods as _, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{
-    exceptions::{PyKeyError, PyMemoryError, PyValueError},
+    exceptions::{PyKeyError, PyValueError},
     prelude::*,
 };
 use rayon::prelude::*;
@@ -177,9 +177,10 @@ impl StudentCore {
         if let Some(error) = memory::forked() {
             return Err(error);
         }
-        let mut scores = Vec::new();
-        scores.try_reserve_exact(rows).map_err(|e| PyMemoryError::new_err(format!("scores of {rows} rows: {e}")))?;
-        scores.resize(rows, 0.0);
+        // Of numpy, whose pages are not touched before the threads write to them; or it raises the exception.
+        let told = py.import("numpy")?.call_method1("zeros", (rows,))?.cast_into::<PyArray1<f64>>()?;
+        let mut writable = told.try_readwrite()?;
+        let scores = writable.as_slice_mut()?;
         py.detach(|| {
             let guarded = guards && !scorer.guards.is_empty();
             let score = |x: &[f32], scores: &mut [f64]| {
@@ -197,7 +198,8 @@ impl StudentCore {
                 }
             }
         });
-        Ok(scores.into_pyarray(py))
+        drop(writable);
+        Ok(told)
     }
 
     /// By how much each feature speaks for the best candidate against another one, whose differences add up to that of the scores: the
