@@ -39,8 +39,8 @@ ROWS = {"dag": 64, "training": 64, "deadlines": 64, "preemption": 160, "serving"
 #: The same of whole decisions.
 JOINT_ROWS = {"dag": 2048, "training": 192, "deadlines": 3072, "preemption": 1024, "serving": 256}
 
-#: Episodes side by side at most: each takes some hundred kB.
-_MOST = 1 << 20
+#: Environments of a vector at most: an episode of `dag` takes about 1 MB.
+_MOST_ENVS = 1 << 20
 
 #: How often in a row an episode without a choice is passed over.
 _EMPTY = 1000
@@ -56,8 +56,8 @@ def _open(
         rows = (JOINT_ROWS if plays[0] else ROWS)[scenario]
     if rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}")
-    if not 1 <= count <= _MOST:
-        raise ValueError(f"num_envs must be at least 1 and at most {_MOST}, got {count}")
+    if not 1 <= count <= _MOST_ENVS:
+        raise ValueError(f"num_envs must be at least 1 and at most {_MOST_ENVS}, got {count}")
     return Episodes(scenario, workload or known[scenario].workload, split, count, rows, plays)
 
 
