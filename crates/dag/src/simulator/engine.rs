@@ -3,7 +3,7 @@
 use super::state::{Again, NONE, Simulator, StepResult};
 use crate::{
     state::{Decision, DecisionError, StageRef},
-    workload::Wave,
+    workload::{Offers, Wave},
 };
 use sched_distill_core::simulation::Simulation as _;
 
@@ -101,6 +101,9 @@ impl Simulator {
     /// Handles events until there is a question, or nothing is left to happen.
     fn run_on(&mut self) {
         loop {
+            if self.offers_idle() {
+                return;
+            }
             let next_ms = self.queue.next_time().unwrap_or(f64::INFINITY).min(self.next_arrival_ms);
             // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
             let arrival_first = self.next_arrival_ms == next_ms;
@@ -121,6 +124,8 @@ impl Simulator {
                 break;
             }
             self.events += 1;
+            self.next_idle = if self.cluster.offers == Offers::Task { 0 } else { NONE };
+            self.offered_first = self.source;
             // With nothing on offer the source is kept: a later event may free executors of the same pool.
             if self.committable() == 0 {
                 continue;
@@ -137,6 +142,25 @@ impl Simulator {
             self.source = NONE;
         }
         self.state.schedulable.clear();
+    }
+
+    /// Whether idle executors are offered, where the cluster does that after each event: those of one active job after the other, then those that nobody
+    /// has.
+    fn offers_idle(&mut self) -> bool {
+        while self.next_idle != NONE {
+            let place = self.next_idle as usize;
+            let pool = self.state.active.get(place).map_or(0, |&job| Self::job_pool(job));
+            self.next_idle = if pool == 0 { NONE } else { self.next_idle + 1 };
+            if pool != self.offered_first && self.pools.committable(pool) > 0 {
+                self.source = pool;
+                self.refresh_schedulable();
+                if !self.state.schedulable.is_empty() {
+                    return true;
+                }
+                self.source = NONE;
+            }
+        }
+        false
     }
 
     /// Sets the clock, and notes for how long executors idle beside work.
@@ -203,6 +227,10 @@ impl Simulator {
     fn task_finishes(&mut self, e: u32, stage: u32) {
         let s = &mut self.state.stages[stage as usize];
         s.completed += 1;
+        if self.cluster.offers == Offers::Task {
+            self.slot_is_free(e, stage);
+            return;
+        }
         if s.remaining > 0 {
             // The executor goes on with the next task, whatever was promised.
             self.launch(e, stage, Wave::Rest);
@@ -233,6 +261,21 @@ impl Simulator {
         }
     }
 
+    /// Offers the executor of a task that has ended, whether its stage has further ones or not.
+    fn slot_is_free(&mut self, e: u32, stage: u32) {
+        let s = &mut self.state.stages[stage as usize];
+        s.executing -= 1;
+        let (job, complete) = (s.job, s.is_complete());
+        self.state.jobs[job as usize].version += 1;
+        self.running[e as usize] = NONE;
+        self.state.busy -= 1;
+        if complete {
+            self.complete_stage(stage);
+        }
+        self.retire(e);
+        self.source = self.executors[e as usize].pool;
+    }
+
     /// Marks a stage complete; whether that brought new stages into the frontier.
     fn complete_stage(&mut self, stage: u32) -> bool {
         self.stage_runs[stage as usize].completion_ms = self.state.time_ms;
@@ -240,10 +283,15 @@ impl Simulator {
         let job = &mut self.state.jobs[job_id as usize];
         let mut changed = false;
         for &child in job.graph.children(stage - job.first_stage) {
-            let child = &mut self.state.stages[(job.first_stage + child) as usize];
+            let place = job.first_stage + child;
+            let child = &mut self.state.stages[place as usize];
             child.incomplete_parents -= 1;
             changed |= child.incomplete_parents == 0;
             self.open += u32::from(child.incomplete_parents == 0 && !child.saturated);
+            if child.incomplete_parents == 0 && self.cluster.offers == Offers::Task {
+                child.selected = false;
+                self.offers[job_id as usize] += child.update_offer(place, &mut self.offered);
+            }
         }
         job.incomplete -= 1;
         if job.incomplete == 0 {

@@ -3,7 +3,7 @@
 use super::pools::Pools;
 use crate::{
     state::{ClusterState, Job, Source, Stage, StageRef},
-    workload::{self, Cluster, JobArrival, JobTemplate, Luck},
+    workload::{self, Cluster, JobArrival, JobTemplate, Luck, Offers},
 };
 use sched_distill_core::{
     rng::hash,
@@ -116,6 +116,11 @@ pub struct Simulator {
     pub(super) open: u32,
     pub(super) idle: IdleSpells,
     pub(super) again: Again,
+    /// Where idle executors are offered after each event: the place among the active jobs of the one whose pool comes next, [`NONE`] when all
+    /// have been offered.
+    pub(super) next_idle: u32,
+    /// The pool that was offered at the event itself.
+    pub(super) offered_first: u32,
     pub(super) timeline: Option<Timeline>,
     pub(super) scratch: Scratch,
 }
@@ -173,6 +178,8 @@ impl Simulator {
             open: 0,
             idle: IdleSpells::default(),
             again: Again { since_ms: f64::NAN, due_ms: f64::NAN, next_pool: 0 },
+            next_idle: NONE,
+            offered_first: NONE,
             timeline: None,
             scratch: Scratch::default(),
         };
@@ -197,7 +204,10 @@ impl Simulator {
         let mut offers = 0;
         for ((stage, spec), origin) in (0u32..).zip(graph.stages()).zip(template.origins()) {
             let parents = graph.parents(stage).len() as u32;
-            let stage = Stage { unsaturated_parents: parents, incomplete_parents: parents, ..Stage::new(id, spec) };
+            // A stage that waits counts as selected where only those are offered that can start.
+            let selected = parents > 0 && self.cluster.offers == Offers::Task;
+            let stage =
+                Stage { unsaturated_parents: parents, incomplete_parents: parents, selected, ..Stage::new(id, spec) };
             self.offered.resize(self.state.stages.len() / 64 + 1, 0);
             offers += stage.update_offer(self.state.stages.len() as u32, &mut self.offered);
             self.state.stages.push(stage);

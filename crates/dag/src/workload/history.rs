@@ -1,6 +1,6 @@
-//! What a workload's history says of its jobs, for clusters that do not believe what users declare.
+//! Clusters that do not believe what users declare but what a workload's history says of its jobs, and that offer executors in their own way.
 
-use super::{Cluster, DagWorkload, JobArrival};
+use super::{Cluster, DagWorkload, JobArrival, Offers};
 use crate::{Dag, graph::JobGraph, intake::Intake};
 use sched_distill_core::{
     rng::{EpisodeId, Split},
@@ -10,17 +10,23 @@ use sched_distill_core::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What the parameters of a workload say of its intake.
+/// What the parameters of a workload say of its intake, and of when executors are offered.
 pub(super) struct Believed {
     durations: &'static str,
     merges_parts: bool,
+    offers: Offers,
 }
 
 impl Believed {
-    /// Reads `durations` and `parts` from a spec.
+    /// Reads `durations`, `parts` and `offers` from a spec.
     pub(super) fn from_args(args: &mut Args<'_>) -> Result<Self, SpecError> {
         let durations = args.word("durations", &["declared", "history", "median"])?;
-        Ok(Self { durations, merges_parts: args.word("parts", &["declared", "merged"])? == "merged" })
+        let merges_parts = args.word("parts", &["declared", "merged"])? == "merged";
+        let offers = match args.word("offers", &["stage", "task"])? {
+            "task" => Offers::Task,
+            _ => Offers::Stage,
+        };
+        Ok(Self { durations, merges_parts, offers })
     }
 
     /// The workload on a cluster that believes so much.
@@ -31,10 +37,10 @@ impl Believed {
             _ => None,
         };
         let intake = Intake { ignores_durations: history.is_some(), merges_parts: self.merges_parts };
-        if intake.is_credulous() {
+        if intake.is_credulous() && self.offers == Offers::Stage {
             return workload;
         }
-        let cluster = Cluster { intake, ..*workload.cluster() };
+        let cluster = Cluster { intake, offers: self.offers, ..*workload.cluster() };
         let (files, notes) = (workload.files().to_vec(), workload.notes().to_vec());
         DagWorkload::new(cluster, TakenIn { workload, history }, files).with_notes(notes)
     }

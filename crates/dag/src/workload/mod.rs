@@ -55,13 +55,33 @@ pub struct Cluster {
     /// What it makes of what users declare.
     #[serde(default, skip_serializing_if = "Intake::is_credulous")]
     pub intake: Intake,
+    /// When it offers executors that have work.
+    #[serde(default, skip_serializing_if = "Offers::is_stage")]
+    pub offers: Offers,
+}
+
+/// When the executors of a cluster are offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offers {
+    /// When their stage has no more tasks to launch, to any stage whose parents want no more, as Decima and its simulators have it.
+    #[default]
+    Stage,
+    /// After each task, to stages that can start alone, as Apache Spark offers its slots; idle executors as well, whatever happens.
+    Task,
+}
+
+impl Offers {
+    fn is_stage(&self) -> bool {
+        *self == Self::Stage
+    }
 }
 
 impl Cluster {
-    /// A cluster that believes what users declare.
+    /// A cluster that believes what users declare, and offers executors by stages.
     #[must_use]
     pub fn new(num_executors: u32, moving_delay_ms: f64) -> Self {
-        Self { num_executors, moving_delay_ms, intake: Intake::default() }
+        Self { num_executors, moving_delay_ms, intake: Intake::default(), offers: Offers::default() }
     }
 }
 
@@ -73,41 +93,41 @@ pub(crate) fn events(jobs: f64, tasks: f64) -> f64 {
 /// All workloads there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
     WorkloadDef::new(
-        "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
         "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
         builtin::open,
     ),
     WorkloadDef::new(
-        "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
         "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
         tpch::open,
     ),
     WorkloadDef::new(
-        "spark:PATH[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
+        "spark:PATH[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task]",
         "what Spark ran, from its event logs: a file, a rolling log or a folder of logs (docs/histories.md)",
         spark::open,
     )
     .that_reads(sched_distill_histories::spark::is_log),
     WorkloadDef::new(
-        "alibaba:FILE[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
+        "alibaba:FILE[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task]",
         "jobs of the Alibaba cluster trace of 2018, from its batch_task.csv",
         alibaba::open,
     )
     .that_reads(alibaba::reads),
     WorkloadDef::new(
-        "wfcommons:PATH[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "wfcommons:PATH[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
         "workflows that ran somewhere, as WfCommons has them: a file or a folder of files, drawn at random",
         wfcommons::open,
     )
     .that_reads(wfcommons::reads),
     WorkloadDef::new(
-        "shapes:FILE[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged]",
+        "shapes:FILE[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
         "DAGs without arrivals from a JSON file, drawn at random (docs/workload-format.md)",
         dag_shapes::open,
     )
     .that_reads(dag_shapes::reads),
     WorkloadDef::new(
-        "json:FILE[,executors=N][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged]",
+        "json:FILE[,executors=N][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task]",
         "a fixed list of jobs from a JSON file (docs/workload-format.md)",
         json::open,
     ),
