@@ -1,0 +1,170 @@
+package distill.live;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What tasks take, by query and stage: from a profile of earlier runs, and from what has run since. A query is known by its key; a stage by its
+ * number in the query.
+ */
+final class Durations {
+    private static final int FORMAT = 1;
+    /** What a task is thought to take while nothing has run, ms. */
+    static final double UNKNOWN_MS = 1000.0;
+    /** Of more queries than these nothing is kept: keys may be as many as runs. */
+    private static final int MOST_QUERIES = 10_000;
+
+    /** What is known of a stage. */
+    static final class Stage {
+        int tasks;
+        int[] parents;
+        /** Mean over the tasks that have ended, ms, and their number. */
+        double meanMs;
+        long ended;
+
+        Stage(int tasks, int[] parents) {
+            this.tasks = tasks;
+            this.parents = parents;
+        }
+
+        private void add(double ms) {
+            ended++;
+            meanMs += (ms - meanMs) / ended;
+        }
+    }
+
+    private final Map<String, List<Stage>> queries = new TreeMap<>();
+    private double allMs;
+    private long all;
+
+    /** The stages of a query as it ran before, none if it is not known. */
+    List<Stage> of(String key) {
+        return queries.getOrDefault(key, List.of());
+    }
+
+    /** What a task of a stage is thought to take, ms. */
+    double expectedMs(String key, int stage) {
+        List<Stage> stages = of(key);
+        if (stage < stages.size() && stages.get(stage).ended > 0) {
+            return stages.get(stage).meanMs;
+        }
+        return all > 0 ? allMs : UNKNOWN_MS;
+    }
+
+    /** A stage has come. */
+    void saw(QueryStage stage) {
+        List<Stage> stages = queries.get(stage.query.key);
+        if (stages == null) {
+            if (queries.size() >= MOST_QUERIES) {
+                return;
+            }
+            stages = new ArrayList<>();
+            queries.put(stage.query.key, stages);
+        }
+        while (stages.size() <= stage.number) {
+            stages.add(new Stage(1, new int[0]));
+        }
+        Stage known = stages.get(stage.number);
+        known.tasks = stage.tasks;
+        known.parents = stage.parents;
+    }
+
+    /** A task of a stage has ended well. */
+    void ended(QueryStage stage, double ms) {
+        all++;
+        allMs += (ms - allMs) / all;
+        List<Stage> stages = of(stage.query.key);
+        if (stage.number < stages.size()) {
+            stages.get(stage.number).add(ms);
+        }
+    }
+
+    /**
+     * Reads a profile; an empty one where there is no file.
+     *
+     * @throws IOException if it cannot be read, or is no profile; says where and why
+     */
+    static Durations read(Path file) throws IOException {
+        Durations durations = new Durations();
+        if (file == null || !Files.exists(file)) {
+            return durations;
+        }
+        try {
+            JsonNode root = new ObjectMapper().readTree(Files.readAllBytes(file));
+            if (root == null || root.path("format").asInt() != FORMAT || !root.path("queries").isObject()) {
+                throw new IOException("it is no profile of format " + FORMAT);
+            }
+            root.get("queries").fields().forEachRemaining(entry -> durations.queries.put(entry.getKey(), stages(entry.getKey(), entry.getValue())));
+            for (List<Stage> stages : durations.queries.values()) {
+                for (Stage stage : stages) {
+                    durations.all += stage.ended;
+                    durations.allMs += stage.ended == 0 ? 0 : (stage.meanMs - durations.allMs) * stage.ended / durations.all;
+                }
+            }
+            return durations;
+        } catch (IOException | IllegalArgumentException e) {
+            throw new IOException(file + ": " + e.getMessage() + "; mend it, or remove it and it will be made anew", e);
+        }
+    }
+
+    private static List<Stage> stages(String query, JsonNode node) {
+        List<Stage> stages = new ArrayList<>();
+        for (JsonNode item : node) {
+            List<Integer> parents = new ArrayList<>();
+            for (JsonNode parent : item.path("parents")) {
+                if (!parent.isInt() || parent.asInt() < 0 || parent.asInt() >= node.size() || parent.asInt() == stages.size()) {
+                    throw new IllegalArgumentException("query " + query + ", stage " + stages.size() + ": parent " + parent + " is none of its stages");
+                }
+                parents.add(parent.asInt());
+            }
+            Stage stage = new Stage(item.path("tasks").asInt(), parents.stream().mapToInt(Integer::intValue).toArray());
+            stage.ended = item.path("ended").asLong();
+            stage.meanMs = item.path("task_ms").asDouble();
+            if (stage.tasks < 1 || stage.ended < 0 || !(stage.meanMs >= 0.0 && stage.meanMs < Double.POSITIVE_INFINITY)) {
+                throw new IllegalArgumentException("query " + query + ", stage " + stages.size() + ": " + item
+                        + " wants `tasks` from 1 on, `ended` and `task_ms` from 0 on");
+            }
+            stages.add(stage);
+        }
+        return stages;
+    }
+
+    /** Writes a profile, whole or not at all. */
+    void write(Path file) throws IOException {
+        ObjectMapper mapper = new ObjectMapper();
+        ObjectNode root = mapper.createObjectNode();
+        root.put("format", FORMAT);
+        ObjectNode all = root.putObject("queries");
+        for (Map.Entry<String, List<Stage>> query : queries.entrySet()) {
+            ArrayNode stages = all.putArray(query.getKey());
+            for (Stage stage : query.getValue()) {
+                ObjectNode item = stages.addObject();
+                item.put("tasks", stage.tasks);
+                ArrayNode parents = item.putArray("parents");
+                for (int parent : stage.parents) {
+                    parents.add(parent);
+                }
+                item.put("task_ms", Math.round(stage.meanMs * 1000.0) / 1000.0);
+                item.put("ended", stage.ended);
+            }
+        }
+        Path absolute = file.toAbsolutePath();
+        Path part = Files.createTempFile(absolute.getParent(), file.getFileName().toString(), ".part");
+        try {
+            Files.write(part, mapper.writerWithDefaultPrettyPrinter().writeValueAsBytes(root));
+            Files.move(part, absolute, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+            Files.deleteIfExists(part);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Tests of the plugin: spark/test.sh [--quick] [VERSION ...]
+# Each version of Spark is taken from the Python registry (0.4 GB each, kept under target/spark). The same jar runs with all of them: in one process, with
+# executors of their own, and under a master with two workers. --quick leaves the last out.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+quick=
+if [[ ${1:-} == --quick ]]; then
+    quick=1
+    shift
+fi
+versions=("$@")
+((${#versions[@]})) || versions=(3.5.9 4.0.5 4.1.4 4.2.1 4.3.0)
+
+student=$PWD/tests/compat/dag/student.json
+jar=$PWD/target/spark/distill-spark.jar
+tests=$PWD/target/spark/tests
+# What Spark's own scripts open of the JDK.
+opens=()
+for package in java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent java.util.concurrent.atomic \
+    jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar; do
+    opens+=("--add-opens=java.base/$package=ALL-UNNAMED")
+done
+
+home() { echo "$PWD/target/spark/$1"/lib/python3*/site-packages/pyspark; }
+
+# run VERSION CLASS ARGUMENT...
+run() {
+    local home; home=$(home "$1"); shift
+    local scala=2.13; [[ -e $(echo "$home"/jars/scala-library-2.12.*) ]] && scala=2.12
+    SPARK_HOME=$home SPARK_SCALA_VERSION=$scala java "${opens[@]}" -Dlog4j2.configurationFile="$PWD/spark/tests/log4j2.properties" \
+        -Ddistill.executor.classes="$tests:$jar" -cp "$tests:$jar:$home/jars/*" "$@"
+}
+
+for version in "${versions[@]}"; do
+    if [[ ! -d $(home "$version")/jars ]]; then
+        python3 -m venv "target/spark/$version"
+        "target/spark/$version/bin/pip" install --quiet --no-compile --disable-pip-version-check "pyspark==$version"
+    fi
+done
+
+first=$(home "${versions[0]}")
+spark/build.sh "$first" "$jar"
+if (($(stat -c %s "$jar") > 200000)); then
+    echo "the jar has more than 200,000 bytes" >&2
+    exit 1
+fi
+rm -rf "$tests"; mkdir -p "$tests"
+javac --release 11 -nowarn -cp "$jar:$first/jars/*" -d "$tests" $(find spark/tests -name '*.java') 2> >(grep -v '^warning: \|^[0-9]* warning' >&2)
+
+for version in "${versions[@]}"; do
+    echo "== Spark $version"
+    log=target/spark/test-$version.log
+    run "$version" distill.test.LiveTest 'local[4]' "$student" 2>"$log"
+    run "$version" distill.test.LiveTest 'local-cluster[2,1,512]' "$student" 2>>"$log"
+    [[ -n $quick ]] && continue
+    # A master and two workers on the loopback device.
+    home=$(home "$version")
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    work=$(mktemp -d)
+    run "$version" org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0 2>>"$log" &
+    daemons=($!)
+    for host in 127.0.0.1 127.0.0.2; do
+        run "$version" org.apache.spark.deploy.worker.Worker --host "$host" --webui-port 0 -c 2 -m 1g -d "$work" "spark://127.0.0.1:$port" 2>>"$log" &
+        daemons+=($!)
+    done
+    failed=0
+    run "$version" distill.test.LiveTest "spark://127.0.0.1:$port" "$student" 2>>"$log" || failed=$?
+    pkill -P "$(IFS=,; echo "${daemons[*]}")" || true
+    kill "${daemons[@]}" 2>/dev/null || true
+    wait "${daemons[@]}" 2>/dev/null || true
+    rm -rf "$work"
+    ((failed == 0)) || exit "$failed"
+done

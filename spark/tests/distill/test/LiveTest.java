@@ -1,0 +1,416 @@
+package distill.test;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import org.apache.spark.BarrierTaskContext;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import scala.Tuple2;
+
+/**
+ * The plugin in Spark, in one process: {@code LiveTest MASTER STUDENT [NAME ...]}. Each test is an application of its own; whatever the plugin does,
+ * results have to be right and no task may be lost.
+ */
+public final class LiveTest {
+    private static final String RULE = "rule:fewest-tasks";
+
+    private interface Test {
+        void run() throws Exception;
+    }
+
+    private final String master;
+    private final String student;
+    private final List<String> wanted;
+    private int ran;
+    private final List<String> failed = new ArrayList<>();
+
+    private LiveTest(String master, String student, List<String> wanted) {
+        this.master = master;
+        this.student = student;
+        this.wanted = wanted;
+    }
+
+    public static void main(String[] args) {
+        LiveTest tests = new LiveTest(args[0], args[1], Arrays.asList(args).subList(2, args.length));
+        if (args[0].startsWith("local[")) {
+            tests.inProcess();
+        } else {
+            tests.onExecutors();
+        }
+        System.out.printf("%s: %d tests, %d failed %s%n", args[0], tests.ran, tests.failed.size(), tests.failed);
+        System.exit(tests.failed.isEmpty() && tests.ran > 0 ? 0 : 1);
+    }
+
+    private void test(String name, Test test) {
+        if (!wanted.isEmpty() && !wanted.contains(name)) {
+            return;
+        }
+        ran++;
+        long began = System.nanoTime();
+        try {
+            test.run();
+            System.out.printf("ok   %s (%.1f s)%n", name, (System.nanoTime() - began) / 1e9);
+        } catch (Throwable e) {
+            failed.add(name);
+            System.out.printf("FAIL %s (%.1f s): %s%n", name, (System.nanoTime() - began) / 1e9, e);
+            e.printStackTrace(System.out);
+        } finally {
+            App.closeOpen();
+        }
+    }
+
+    private static void check(boolean holds, Object... what) {
+        if (!holds) {
+            throw new AssertionError(Arrays.stream(what).map(String::valueOf).collect(Collectors.joining(" ")));
+        }
+    }
+
+    private App app(String... settings) throws Exception {
+        return new App(master, settings);
+    }
+
+    private App decide(String who, String... more) throws Exception {
+        List<String> settings = new ArrayList<>(Arrays.asList("spark.distill.student", who, "spark.distill.mode", "decide"));
+        settings.addAll(Arrays.asList(more));
+        return app(settings.toArray(new String[0]));
+    }
+
+    /** Many jobs side by side; true if all results are right. */
+    private static void mixed(App app, int jobs) throws Exception {
+        List<Future<Boolean>> all = new ArrayList<>();
+        for (int i = 0; i < jobs; i++) {
+            int tasks = 2 + 7 * i % 23;
+            all.add(app.start(() -> app.sums("mixed " + tasks, tasks, 5)));
+        }
+        for (Future<Boolean> right : all) {
+            check(right.get(120, TimeUnit.SECONDS), "a sum is wrong");
+        }
+    }
+
+    private void inProcess() {
+        test("small_queries_overtake_large_ones", () -> {
+            // While one job of many tasks runs, small ones come: how long they take tells who is served first.
+            double fifo = smallOnes("rule:fifo");
+            double fewest = smallOnes(RULE);
+            check(fewest < 0.6 * fifo, "small queries took", fewest, "s, in order of arrival", fifo, "s");
+        });
+        test("a_student_decides", () -> {
+            App app = decide(student);
+            mixed(app, 12);
+            Map<String, Long> counts = app.stop();
+            check(counts.get("decisions") > 20 && counts.get("fallbacks") == 0, counts);
+        });
+        test("a_student_that_fails_costs_nothing_but_its_answers", () -> {
+            App app = decide("distill.test.Students$Throws");
+            mixed(app, 12);
+            Map<String, Long> counts = app.stop();
+            check(counts.get("decisions") > 10 && counts.get("fallbacks") > 5, counts);
+        });
+        test("answers_that_cannot_be_are_refused", () -> {
+            App app = decide("distill.test.Students$Wild");
+            mixed(app, 12);
+            Map<String, Long> counts = app.stop();
+            check(counts.get("fallbacks") > 10, counts);
+        });
+        test("after_three_late_answers_nobody_is_asked", () -> {
+            App app = decide("distill.test.Students$Slow");
+            mixed(app, 12);
+            Map<String, Long> counts = app.stop();
+            check(counts.get("late") >= 3 && counts.get("late") <= 4 && counts.get("fallbacks") > 10, counts);
+        });
+        test("the_fallback_rule_holds_meanwhile", () -> {
+            App app = decide("distill.test.Students$Slow", "spark.distill.fallback", RULE);
+            mixed(app, 12);
+            check(app.stop().get("fallbacks") > 10);
+        });
+        test("who_gives_nothing_strands_nobody", () -> {
+            App app = decide("distill.test.Students$Abstains");
+            mixed(app, 12);
+            check(app.stop().get("decisions") > 10);
+        });
+        test("nobody_is_passed_over_for_ever", this::passedOver);
+        test("tasks_that_fail_are_tried_again", () -> {
+            App app = new App("local[4,3]", "spark.distill.student", student, "spark.distill.mode", "decide");
+            Future<Boolean> right = app.start(() -> {
+                List<Integer> all = app.spark.parallelize(App.numbers(20), 20).map(x -> {
+                    if (TaskContext.get().attemptNumber() == 0 && x % 4 == 0) {
+                        throw new IllegalStateException("on purpose");
+                    }
+                    return x;
+                }).collect();
+                return all.equals(App.numbers(20));
+            });
+            mixed(app, 6);
+            check(right.get());
+            check(app.stop().get("fallbacks") == 0);
+        });
+        test("a_job_that_fails_leaves_the_others_alone", () -> {
+            App app = decide(student);
+            Future<Boolean> fails = app.start(() -> {
+                try {
+                    app.spark.parallelize(App.numbers(20), 20).map(x -> 1 / (x - x)).collect();
+                    return false;
+                } catch (Exception e) {
+                    return true;
+                }
+            });
+            mixed(app, 8);
+            check(fails.get());
+            app.stop();
+        });
+        test("cancelled_jobs_go", () -> {
+            App app = decide(student);
+            Future<Boolean> cancelled = app.start(() -> {
+                app.spark.setJobGroup("doomed", "doomed", true);
+                try {
+                    return !app.sums("doomed", 400, 50);
+                } catch (Exception e) {
+                    return true;
+                }
+            });
+            mixed(app, 4);
+            app.spark.cancelJobGroup("doomed");
+            mixed(app, 8);
+            check(cancelled.get());
+            check(app.stop().get("fallbacks") == 0);
+        });
+        test("barrier_stages_start_as_a_whole", () -> {
+            App app = decide(RULE);
+            Future<Boolean> barrier = app.start(() -> {
+                List<Integer> all = app.spark.parallelize(App.numbers(3), 3).rdd().barrier()
+                        .mapPartitions(new Together(), false, scala.reflect.ClassTag$.MODULE$.apply(Integer.class)).toJavaRDD().collect();
+                return all.equals(App.numbers(3));
+            });
+            mixed(app, 10);
+            check(barrier.get());
+            app.stop();
+        });
+        test("sessions_of_sql_side_by_side", () -> sql("true"));
+        test("sql_without_adaptive_execution", () -> sql("false"));
+        test("a_shadow_changes_nothing_and_is_written_down", this::shadow);
+        test("a_profile_is_kept", this::profile);
+        test("fair_pools_are_left_alone", () -> {
+            App app = decide(student, "spark.scheduler.mode", "FAIR");
+            mixed(app, 6);
+            check(app.stop().isEmpty(), "the plugin counts, though it is not there");
+        });
+        test("what_is_no_setting_is_refused", () -> {
+            for (String[] wrong : new String[][] {{"spark.distill.sudent", "x"}, {"spark.distill.mode", "on"}, {"spark.distill.maxPassedOver", "0"},
+                    {"spark.distill.student", "/nowhere/student.json"}, {"spark.distill.student", "no.such.Student"},
+                    {"spark.distill.student", "unix:/nowhere/socket"}, {"spark.distill.log", "/nowhere/log"}, {"spark.task.cpus", "0.5"}}) {
+                if (wrong[0].equals("spark.task.cpus") && !org.apache.spark.package$.MODULE$.SPARK_VERSION().startsWith("4.3")) {
+                    continue;
+                }
+                List<String> settings = new ArrayList<>(Arrays.asList("spark.distill.student", student, "spark.distill.mode", "decide"));
+                settings.addAll(Arrays.asList(wrong));
+                App app = app(settings.toArray(new String[0]));
+                mixed(app, 2);
+                Map<String, Long> counts = app.stop();
+                check(counts.getOrDefault("offers", 0L) == 0, "not refused:", String.join("=", wrong), counts);
+            }
+        });
+        test("one_context_after_another", () -> {
+            for (int i = 0; i < 3; i++) {
+                App app = decide(student);
+                mixed(app, 5);
+                check(app.stop().get("decisions") > 0);
+            }
+        });
+    }
+
+    /** Waits for the others of its stage. */
+    private static final class Together extends scala.runtime.AbstractFunction1<scala.collection.Iterator<Integer>, scala.collection.Iterator<Integer>>
+            implements java.io.Serializable {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public scala.collection.Iterator<Integer> apply(scala.collection.Iterator<Integer> all) {
+            BarrierTaskContext.get().barrier();
+            return all;
+        }
+    }
+
+    private double smallOnes(String rule) throws Exception {
+        App app = decide(rule);
+        Future<Boolean> large = app.start(() -> app.sums("large", 100, 40));
+        Thread.sleep(200);
+        List<Future<Double>> small = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            small.add(app.start(() -> {
+                long began = System.nanoTime();
+                check(app.sums("small", 2, 40));
+                return (System.nanoTime() - began) / 1e9;
+            }));
+        }
+        app.join();
+        check(large.get());
+        double sum = 0;
+        for (Future<Double> took : small) {
+            sum += took.get() / small.size();
+        }
+        app.stop();
+        return sum;
+    }
+
+    /** A student that always prefers the newest job, and a stream of new jobs: the oldest still gets on. */
+    private void passedOver() throws Exception {
+        App app = decide("distill.test.Students$Last", "spark.distill.maxPassedOver", "20");
+        AtomicInteger rest = new AtomicInteger(1);
+        Future<Boolean> oldest = app.start(() -> {
+            boolean right = app.sums("oldest", 12, 1);
+            rest.set(0);
+            return right;
+        });
+        Thread.sleep(5);
+        for (int thread = 0; thread < 6; thread++) {
+            app.start(() -> {
+                for (int i = 0; i < 400 && rest.get() == 1; i++) {
+                    check(app.sums("newer", 6, 5));
+                }
+                return true;
+            });
+        }
+        app.join();
+        check(oldest.get());
+        Map<String, Long> counts = app.stop();
+        check(counts.get("passedOver") > 0, "never was anybody put first", counts);
+    }
+
+    private void sql(String adaptive) throws Exception {
+        App app = decide(student, "spark.sql.adaptive.enabled", adaptive, "spark.sql.shuffle.partitions", "6");
+        SparkSession first = SparkSession.builder().sparkContext(app.spark.sc()).getOrCreate();
+        List<Future<Boolean>> all = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            SparkSession session = first.newSession();
+            int n = 1000 * (i + 1);
+            all.add(app.start(() -> {
+                Dataset<Row> left = session.range(0, n, 1, 5).selectExpr("id", "id % 10 as k");
+                Dataset<Row> right = session.range(0, n / 2, 1, 3).selectExpr("id as other", "id % 10 as k2");
+                Row row = left.join(right, left.col("id").equalTo(right.col("other"))).groupBy("k").count().selectExpr("sum(`count`)").collectAsList().get(0);
+                return row.getLong(0) == n / 2;
+            }));
+        }
+        app.join();
+        for (Future<Boolean> right : all) {
+            check(right.get(), "a query is wrong");
+        }
+        Map<String, Long> counts = app.stop();
+        SparkSession.clearActiveSession();
+        SparkSession.clearDefaultSession();
+        check(counts.get("fallbacks") == 0, counts);
+    }
+
+    private void shadow() throws Exception {
+        Path log = Files.createTempDirectory("distill-shadow").resolve("lines.jsonl");
+        App app = app("spark.distill.student", student, "spark.distill.mode", "shadow", "spark.distill.log", log.toString());
+        mixed(app, 14);
+        Map<String, Long> counts = app.stop();
+        List<String> lines = Files.readAllLines(log);
+        check(lines.size() > 20 && lines.get(0).contains("reset"), "lines:", lines.size());
+        check(lines.stream().skip(1).allMatch(line -> line.contains("\"state\":{") && line.contains("\"did\":[{") && line.endsWith("}")));
+        check(counts.get("agreed") <= counts.get("decisions") && counts.get("decisions") >= lines.size() - 1 && counts.get("lostLines") == 0, counts,
+                lines.size());
+    }
+
+    private void profile() throws Exception {
+        Path profile = Files.createTempDirectory("distill-profile").resolve("profile.json");
+        for (int run = 0; run < 2; run++) {
+            App app = decide("rule:least-work", "spark.distill.profile", profile.toString());
+            check(app.sums("known", 6, 20));
+            app.stop();
+            String text = new String(Files.readAllBytes(profile), java.nio.charset.StandardCharsets.UTF_8);
+            check(text.contains("\"known\"") && text.contains("\"ended\" : " + 6 * (run + 1)), text);
+        }
+        Files.write(profile, "{\"format\": 7}".getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        App app = decide("rule:least-work", "spark.distill.profile", profile.toString());
+        check(app.sums("known", 6, 5));
+        check(app.stop().getOrDefault("offers", 0L) == 0, "a profile that is none was taken");
+        check(new String(Files.readAllBytes(profile), java.nio.charset.StandardCharsets.UTF_8).equals("{\"format\": 7}"), "it was overwritten");
+    }
+
+    private void onExecutors() {
+        test("a_student_decides", () -> {
+            App app = decide(student);
+            mixed(app, 12);
+            Map<String, Long> counts = app.stop();
+            check(counts.get("decisions") > 20 && counts.get("fallbacks") == 0, counts);
+        });
+        test("executors_that_die_and_stages_that_are_tried_again", () -> {
+            Path mark = Files.createTempDirectory("distill-dies");
+            App app = decide(student, "spark.stage.maxConsecutiveAttempts", "10", "spark.task.maxFailures", "10");
+            String dir = mark.toString();
+            Future<Boolean> right = app.start(() -> {
+                List<Tuple2<Integer, Integer>> sums =
+                        app.spark.parallelize(App.numbers(12), 12).mapToPair(x -> new Tuple2<>(x % 3, x)).reduceByKey((a, b) -> a + b, 3).mapToPair(t -> {
+                            // The first reducer takes its executor with it, and the outputs of the stage before.
+                            if (java.nio.file.Files.exists(java.nio.file.Paths.get(dir)) && new java.io.File(dir, "died").createNewFile()) {
+                                Runtime.getRuntime().halt(7);
+                            }
+                            return t;
+                        }).collect();
+                return sums.stream().mapToInt(Tuple2::_2).sum() == 66;
+            });
+            mixed(app, 8);
+            check(right.get());
+            check(Files.exists(mark.resolve("died")), "nobody died");
+            check(app.stop().get("fallbacks") == 0);
+        });
+        test("tasks_wait_for_data_near_by_and_others_run", () -> {
+            App app = decide(student, "spark.locality.wait", "1s");
+            org.apache.spark.api.java.JavaRDD<Integer> kept = app.spark.parallelize(App.numbers(8), 8).cache();
+            check(kept.count() == 8);
+            Future<Boolean> right = app.start(() -> {
+                for (int i = 0; i < 3; i++) {
+                    check(kept.map(x -> {
+                        Thread.sleep(50);
+                        return x;
+                    }).collect().equals(App.numbers(8)));
+                }
+                return true;
+            });
+            mixed(app, 8);
+            check(right.get());
+            check(app.stop().get("fallbacks") == 0);
+        });
+        if (master.startsWith("spark://")) {
+            // Copies run on another host than the task, and the workers of a local cluster are one.
+            test("copies_of_slow_tasks_run", () -> {
+                App app = decide(student, "spark.speculation", "true", "spark.speculation.interval", "100ms", "spark.speculation.multiplier", "1.5",
+                        "spark.speculation.quantile", "0.5");
+                mixed(app, 3);
+                Future<Double> took = app.start(() -> {
+                    long began = System.nanoTime();
+                    List<Integer> all = app.spark.parallelize(App.numbers(8), 8).map(x -> {
+                        Thread.sleep(x == 3 && TaskContext.get().attemptNumber() == 0 ? 20_000 : 100);
+                        return x;
+                    }).collect();
+                    check(all.equals(App.numbers(8)));
+                    return (System.nanoTime() - began) / 1e9;
+                });
+                mixed(app, 6);
+                check(took.get() < 19.0, "no copy of a task that took 20 s:", took.get());
+                app.stop();
+            });
+        }
+        test("executors_come_and_go", () -> {
+            App app = decide(student, "spark.dynamicAllocation.enabled", "true", "spark.dynamicAllocation.shuffleTracking.enabled", "true",
+                    "spark.dynamicAllocation.minExecutors", "1", "spark.dynamicAllocation.initialExecutors", "1",
+                    "spark.dynamicAllocation.maxExecutors", "3", "spark.dynamicAllocation.executorIdleTimeout", "1s",
+                    "spark.dynamicAllocation.shuffleTracking.timeout", "1s", "spark.dynamicAllocation.schedulerBacklogTimeout", "1s");
+            mixed(app, 8);
+            Thread.sleep(3000);
+            mixed(app, 8);
+            check(app.stop().get("fallbacks") == 0);
+        });
+    }
+}
