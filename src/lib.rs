@@ -91,8 +91,8 @@ pub mod cli;
 #[cfg(feature = "network")]
 pub use sched_distill_core::network;
 pub use sched_distill_core::{
-    contract, feature, figure, file, file_kind, level, model, policy, rng, scenario, simulation, spec, state, text,
-    workload,
+    contract, elementary, feature, figure, file, file_kind, level, model, policy, rng, scenario, simulation, spec,
+    state, text, workload,
 };
 pub use sched_distill_dag as dag;
 pub use sched_distill_deadlines as deadlines;

@@ -38,6 +38,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "file",
             "file_kind",
             "nearest",
+            "elementary",
             "text",
             "rng",
             "figure",

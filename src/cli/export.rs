@@ -8,7 +8,13 @@ use super::{
 };
 use crate::{
     file::write_together,
-    model::export::{ExportError, Part, Target, export, export_rules, export_student, parts},
+    model::{
+        Student,
+        export::{
+            ClassName, ExportError, Language, Part, Target, export, export_java, export_java_student, export_rules,
+            export_student, parts,
+        },
+    },
     pipeline::AnyScenario,
 };
 use anyhow::{Context, Result, bail};
@@ -25,12 +31,15 @@ distill export runs/demo/student.json --to c -o scheduler.c",
 distill export runs/demo/student.json --to c -o scheduler.c\n  \
 distill export student.json --to dot --level job -o job.dot\n  \
 distill export student.json --to c --level job\n  \
+distill export student.json --to java -o src/Scheduler.java\n  \
+distill export student.json --to go -o student/student.go\n  \
 distill export student.json --to onnx -o models\n  \
 distill export student.json --to rust --model linear\n\n\
-Rust and C hold the whole student, guards included, rows of candidates in and a decision out, unless a level is chosen: then \
-they hold its scores. ONNX is one file per level. Without -o text goes to stdout. Where -o is a folder (it exists as one, or \
-its name has no extension) every level gets a file of its own, a whole student in Rust or C one file, student.rs or student.c \
-(docs/export.md)."
+Source code (Rust, C, Java, Go) holds the whole student, guards included, rows of candidates in and a decision out, unless a \
+level is chosen: then it holds its scores. ONNX is one file per level. Without -o text goes to stdout. Where -o is a folder (it \
+exists as one, or its name has no extension) every level gets a file of its own, a whole student in source code one file: \
+student.rs, student.c, Student.java or student.go. A Java class is called as its file, on stdout Student; a Go package is \
+always called student (docs/export.md)."
 )]
 pub(super) struct ExportArgs {
     /// Student file
@@ -63,6 +72,10 @@ enum To {
     Rust,
     /// C99 source, no dependencies; the whole student, or the scores of a level
     C,
+    /// Java source (11 or later), no dependencies; the whole student, or the scores of a level
+    Java,
+    /// Go source (1.19 or later), no dependencies; the whole student, or the scores of a level
+    Go,
     /// ONNX, one file per level
     Onnx,
     /// A student file with the chosen models only
@@ -76,6 +89,8 @@ impl From<To> for Target {
             To::Dot => Self::Dot,
             To::Rust => Self::Rust,
             To::C => Self::C,
+            To::Java => Self::Java,
+            To::Go => Self::Go,
             To::Onnx => Self::Onnx,
             To::Json => Self::Json,
         }
@@ -101,9 +116,13 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
     let words = info.map(|info| (info.words)()).unwrap_or_default();
     let parts = parts(&student, args.level.as_deref(), args.model.as_deref())?;
     let levels: Vec<&str> = parts.iter().map(|p| p.spec.name.as_str()).collect();
+    let class = match target {
+        Target::Java => class_of(args.output.as_deref())?,
+        _ => ClassName::default(),
+    };
     // A student that lacks models of a level decides nothing, but has scores.
     let whole = match (args.level.is_none(), target.language()) {
-        (true, Some(language)) => match export_student(&student, &parts, language) {
+        (true, Some(language)) => match in_language(&student, &parts, language, &class) {
             Err(ExportError::Incomplete(level)) => {
                 output
                     .warn(format!("note: the student has no model for level `{level}`; the export gives scores alone"));
@@ -121,13 +140,14 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
             if guards == 1 { "1 guard is".to_owned() } else { format!("{guards} guards are") }
         ));
     }
-    let of_parts = |parts: &[Part<'_>]| match target {
+    let of_parts = |parts: &[Part<'_>], class: &ClassName| match target {
         Target::Rules => export_rules(&student, parts, &words).map(String::into_bytes),
+        Target::Java => export_java(&student, parts, class).map(String::into_bytes),
         _ => export(&student, parts, target),
     };
     let of_all = || match &whole {
         Some(text) => Ok(text.clone().into_bytes()),
-        None => of_parts(&parts),
+        None => of_parts(&parts, &class),
     };
     // Everything is made before anything is written, so that an error leaves no half of an export.
     let mut files = Vec::new();
@@ -141,14 +161,17 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
         }
         Some(path) if is_folder(path) => {
             if whole.is_some() {
-                files.push((path.join(format!("student.{}", target.extension())), of_all()?));
+                let name = if target == Target::Java { class.as_str() } else { "student" };
+                files.push((path.join(format!("{name}.{}", target.extension())), of_all()?));
             }
             for part in parts.iter().filter(|_| whole.is_none()) {
-                let name = format!("{}.{}", part.spec.name, target.extension());
+                let class = ClassName::of_level(&student, &part.spec.name);
+                let name = if target == Target::Java { class.as_str() } else { &part.spec.name };
+                let name = format!("{name}.{}", target.extension());
                 if Path::new(&name).components().count() != 1 {
                     bail!("level `{}` cannot be the name of a file; name a file with -o and choose it", part.spec.name);
                 }
-                files.push((path.join(name), of_parts(std::slice::from_ref(part))?));
+                files.push((path.join(name), of_parts(std::slice::from_ref(part), &class)?));
             }
             std::fs::create_dir_all(path).with_context(|| format!("{}: cannot create the folder", path.display()))?;
         }
@@ -168,6 +191,30 @@ pub(super) fn run(args: &ExportArgs, common: &Common, output: &mut Output) -> Re
     let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
     output.json("export", &json!({"levels": levels, "files": paths}))?;
     Ok(Verdict::Done)
+}
+
+/// A whole student in a language; in Java its class is called so.
+fn in_language(
+    student: &Student,
+    parts: &[Part<'_>],
+    language: Language,
+    class: &ClassName,
+) -> Result<String, ExportError> {
+    match language {
+        Language::Java => export_java_student(student, parts, class),
+        Language::Rust | Language::C | Language::Go => export_student(student, parts, language),
+    }
+}
+
+/// What a Java class is called: as its file, if there is one of a name.
+fn class_of(output: Option<&Path>) -> Result<ClassName> {
+    match output.filter(|path| !is_folder(path)) {
+        Some(path) => {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            ClassName::new(&stem).with_context(|| format!("{}: a Java class is called as its file", path.display()))
+        }
+        None => Ok(ClassName::default()),
+    }
 }
 
 /// Whether a path means a folder: it is one, or its name has no extension.

@@ -363,6 +363,15 @@ fn export_writes_every_level_to_stdout_a_file_or_a_folder() {
     assert_eq!(done(dir, &rust), "rust/student.rs\n");
     assert_eq!(done(dir, &[&rust[..], &["--level", "job"]].concat()), "rust/job.rs\n");
     assert!(!fs::read_to_string(dir.join("rust/job.rs")).unwrap().contains("fn decide"));
+    let java = |how: &[&'static str]| [&["export", "student.json", "--to", "java"], how].concat();
+    assert!(done(dir, &java(&[])).contains("public final class Student {"));
+    assert_eq!(done(dir, &java(&["-o", "Scheduler.java"])), "Scheduler.java\n");
+    assert!(fs::read_to_string(dir.join("Scheduler.java")).unwrap().contains("public final class Scheduler {"));
+    assert_eq!(done(dir, &java(&["-o", "java"])), "java/Student.java\n");
+    assert_eq!(done(dir, &java(&["-o", "java", "--level", "job"])), "java/Job.java\n");
+    assert!(fs::read_to_string(dir.join("java/Job.java")).unwrap().contains("public final class Job {"));
+    refused(dir, &java(&["-o", "my-class.java"]), &["`my-class` cannot be the name of the Java class"]);
+    assert_eq!(done(dir, &["export", "student.json", "--to", "go", "-o", "go"]), "go/student.go\n");
     done(dir, &["export", "student.json", "--to", "json", "--level", "stage", "-o", "stage.json"]);
     let scores = run(dir, &["export", "stage.json", "--to", "c"]);
     assert!(text(&scores.stderr).contains("has no model for level `job`; the export gives scores alone"));

@@ -1,9 +1,7 @@
-//! Exports say what the model says: random rows, rows on thresholds and beside them, missing and infinite values.
+//! Exports say what the model says: random rows, rows on thresholds and beside them, missing and infinite values. Source code is looked
+//! at in `export_source`.
 
-use crate::{
-    random_tree::{random_tree, rows},
-    replay::compiles,
-};
+use crate::random_tree::{random_tree, rows};
 use sched_distill::{
     level::{Control, FeatureSet, FeatureSpec, LevelSpec, Scope},
     model::{
@@ -12,20 +10,20 @@ use sched_distill::{
     },
     rng::Stream,
 };
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs};
 
-const ROWS: usize = 600;
+pub(crate) const ROWS: usize = 600;
 
 /// A level's name, model, width and rows.
-struct Case {
-    level: &'static str,
-    model: Model,
-    width: usize,
-    x: Vec<f32>,
+pub(crate) struct Case {
+    pub(crate) level: &'static str,
+    pub(crate) model: Model,
+    pub(crate) width: usize,
+    pub(crate) x: Vec<f32>,
 }
 
 /// Every kind of model; names that want to be quoted, and keywords.
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let tree = |level, seed, leaves, width, outputs, chain, linear| {
         let tree = random_tree(seed, leaves, width, outputs, chain, linear);
         let x = rows(seed, &tree, width, ROWS);
@@ -84,7 +82,7 @@ fn feature(i: usize) -> FeatureSpec {
     }
 }
 
-fn student(cases: &[Case]) -> Student {
+pub(crate) fn student(cases: &[Case]) -> Student {
     let levels = cases.iter().map(|c| LevelSpec {
         name: c.level.to_owned(),
         question: "Which?".to_owned(),
@@ -100,12 +98,12 @@ fn student(cases: &[Case]) -> Student {
     Student::new(features, false, models.collect(), Provenance::default())
 }
 
-fn text(student: &Student, target: Target) -> String {
+pub(crate) fn text(student: &Student, target: Target) -> String {
     String::from_utf8(export(student, &parts(student, None, None).unwrap(), target).unwrap()).unwrap()
 }
 
 /// What a model says of a row: its outputs and, if there are several, its class.
-fn expected(case: &Case, row: &[f32]) -> Vec<f64> {
+pub(crate) fn expected(case: &Case, row: &[f32]) -> Vec<f64> {
     match &case.model {
         Model::Tree(tree) if tree.outputs > 1 => {
             let class = tree.predict_class(row) as f64;
@@ -119,118 +117,11 @@ fn expected(case: &Case, row: &[f32]) -> Vec<f64> {
     }
 }
 
-/// How many numbers `expected` gives.
-fn outputs(case: &Case) -> usize {
-    expected(case, &case.x[..case.width]).len()
-}
-
 /// Equal bits; any missing value is as good as another.
-fn assert_same(found: &[f64], case: &Case, row: &[f32]) {
+pub(crate) fn assert_same(found: &[f64], case: &Case, row: &[f32]) {
     let bits = |v: &[f64]| v.iter().map(|v| if v.is_nan() { u64::MAX } else { v.to_bits() }).collect::<Vec<_>>();
     let expected = expected(case, row);
     assert_eq!(bits(found), bits(&expected), "{}: {found:?}, expected {expected:?} for {row:?}", case.level);
-}
-
-/// Compares what a program prints, numbers as hexadecimal bits, with the models; it reads the rows of all levels as bytes.
-fn check_program(program: &Path, cases: &[Case]) {
-    let rows = program.with_extension("rows");
-    let bytes: Vec<u8> = cases.iter().flat_map(|c| &c.x).flat_map(|v| v.to_le_bytes()).collect();
-    fs::write(&rows, bytes).unwrap();
-    let output = Command::new(program).arg(&rows).output().unwrap();
-    assert!(output.status.success());
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let mut numbers = printed.split_whitespace().map(|w| f64::from_bits(u64::from_str_radix(w, 16).unwrap()));
-    for case in cases {
-        for row in case.x.chunks_exact(case.width) {
-            let found: Vec<f64> = numbers.by_ref().take(outputs(case)).collect();
-            assert_same(&found, case, row);
-        }
-    }
-    assert_eq!(numbers.next(), None);
-}
-
-/// The functions that the exports are to have, in order.
-const FUNCTIONS: [&str; 10] = [
-    "score_job",
-    "classify_loop",
-    "score_two_words",
-    "score_stage",
-    "score_leaf",
-    "classify_chain",
-    "classify_rare",
-    "score_loop_n2",
-    "score_job_n2",
-    "score_spline",
-];
-
-#[test]
-fn exported_c_answers_as_the_model() {
-    let cases = cases();
-    let dir = tempfile::tempdir().unwrap();
-    let mut main = "#include \"student.c\"\n#include <stdio.h>\n#include <stdlib.h>
-static void print(double v) { uint64_t b; memcpy(&b, &v, 8); printf(\"%llx \", (unsigned long long)b); }
-int main(int argc, char **argv) {
-  FILE *file = fopen(argv[argc - 1], \"rb\");
-  float x[8]; double out[8];\n"
-        .to_owned();
-    for (case, name) in cases.iter().zip(FUNCTIONS) {
-        let (width, n) = (case.width, outputs(case));
-        main +=
-            &format!("  for (int i = 0; i < {ROWS}; ++i) {{ if (fread(x, 4, {width}, file) != {width}) return 1;\n");
-        main += &match n {
-            1 => format!("    print({name}(x)); (void)out; }}\n"),
-            n => {
-                format!("    int c = {name}(x, out); for (int k = 0; k < {}; ++k) print(out[k]); print(c); }}\n", n - 1)
-            }
-        };
-    }
-    fs::write(dir.path().join("main.c"), main + "  return 0;\n}\n").unwrap();
-    fs::write(dir.path().join("student.c"), text(&student(&cases), Target::C)).unwrap();
-    let strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"];
-    for optimise in ["-O0", "-O2"] {
-        let mut cc = Command::new("cc");
-        cc.current_dir(dir.path()).args(strict).args([optimise, "main.c", "-o", "main", "-lm"]);
-        if compiles(&mut cc) {
-            check_program(&dir.path().join("main"), &cases);
-        }
-    }
-}
-
-#[test]
-fn exported_rust_answers_as_the_model() {
-    let cases = cases();
-    let dir = tempfile::tempdir().unwrap();
-    let mut main = "mod student;
-fn main() {
-    let bytes = std::fs::read(std::env::args().nth(1).unwrap()).unwrap();
-    let mut x = bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));\n"
-        .to_owned();
-    for (case, name) in cases.iter().zip(FUNCTIONS) {
-        let row = "let row = std::array::from_fn(|_| x.next().unwrap());";
-        main += &format!("    for _ in 0..{ROWS} {{ {row}\n");
-        main += &match outputs(case) {
-            1 => format!("        print!(\"{{:x}} \", student::{name}(&row).to_bits()); }}\n"),
-            n => format!(
-                "        let mut out = [0.0; {}]; let class = student::{name}(&row, &mut out);
-        out.iter().chain([&(class as f64)]).for_each(|v| print!(\"{{:x}} \", v.to_bits())); }}\n",
-                n - 1
-            ),
-        };
-    }
-    fs::write(dir.path().join("main.rs"), main + "}\n").unwrap();
-    // Logarithms are the only thing that the standard library is needed for.
-    let (_, plain) = cases.split_last().unwrap();
-    fs::write(dir.path().join("embedded.rs"), "#![no_std]\npub mod plain;\n").unwrap();
-    fs::write(dir.path().join("plain.rs"), text(&student(plain), Target::Rust)).unwrap();
-    fs::write(dir.path().join("student.rs"), text(&student(&cases), Target::Rust)).unwrap();
-    let rustc = |args: &[&str]| {
-        let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
-        compiles(rustc.current_dir(dir.path()).args(["--edition", "2021", "-D", "warnings"]).args(args))
-    };
-    if rustc(&["--crate-type", "lib", "--emit", "metadata", "embedded.rs"]) {
-        rustc(&["-O", "main.rs"]);
-        check_program(&dir.path().join("main"), &cases);
-    }
 }
 
 /// A word of the rules at the start of a text: its name, and what follows.

@@ -58,6 +58,7 @@ mod explainer_definitions;
 #[cfg(feature = "toolkit")]
 mod explainer_reference;
 mod export;
+mod export_source;
 mod export_student;
 #[cfg(feature = "toolkit")]
 mod features;

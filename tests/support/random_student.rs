@@ -20,7 +20,7 @@ pub(crate) const HOSTILE: [&str; 12] = [
     "\n#error injected\n",
     "\u{202e}\u{2066}injected\u{2028} = 1;",
     "injected ??/",
-    "injected \\",
+    "injected \\u000a injected \\",
     "int",
     "INT",
     "fn injected() {} //",

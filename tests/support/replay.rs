@@ -3,7 +3,7 @@
 use sched_distill::{
     model::{
         Student,
-        export::{Language, export_student, parts},
+        export::{ClassName, Language, export_java_student, export_student, parts},
     },
     policy::{Policy, StudentPolicy},
     scenario::{Questions, Said, Scenario, ScenarioInfo, State},
@@ -225,12 +225,27 @@ fn support(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/replay").join(name)
 }
 
-/// Runs a program on recordings; what it prints.
-fn run(program: &Path, recordings: &[PathBuf]) -> String {
-    let output = Command::new(program).args(recordings).output().unwrap();
+/// Runs a program; what it prints.
+pub(crate) fn printed(program: &mut Command) -> String {
+    let output = program.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {} {said}", program.display(), output.status);
+    assert!(output.status.success(), "{program:?}: {} {said}", output.status);
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Writes the recordings of all; their files.
+fn recordings(dir: &Path, cases: &[Case<'_>]) -> Vec<PathBuf> {
+    let files: Vec<PathBuf> = (0..cases.len()).map(|i| dir.join(format!("recording{i}"))).collect();
+    files.iter().zip(cases).for_each(|(file, case)| case.write(file));
+    files
+}
+
+/// Compares what one program prints of all recordings.
+fn check_all(printed: &str, cases: &[Case<'_>], language: &str) {
+    let mut lines = printed.lines();
+    for (i, case) in cases.iter().enumerate() {
+        case.check(lines.by_ref().take(case.decisions.len()), &format!("student {i} in {language}"));
+    }
 }
 
 /// Runs a compiler; false if there is none, which is a failure where tests must be complete.
@@ -271,10 +286,10 @@ pub(crate) fn check_c(cases: &[Case<'_>]) {
                 }
                 cc.arg("student.o");
             }
-            if !compiles(cc.arg("-lm")) {
+            if !compiles(&mut cc) {
                 return;
             }
-            let printed = run(&dir.join("main"), std::slice::from_ref(&recording));
+            let printed = printed(Command::new(dir.join("main")).arg(&recording));
             case.check(printed.lines(), &format!("student {i} in C, {how:?}"));
         }
     }
@@ -286,22 +301,104 @@ pub(crate) fn check_rust(cases: &[Case<'_>]) {
     let dir = dir.path();
     let mut main = fs::read_to_string(support("replay.rs")).unwrap();
     let mut body = String::new();
-    let mut recordings = Vec::new();
     for (i, case) in cases.iter().enumerate() {
-        recordings.push(dir.join(format!("recording{i}")));
-        case.write(&recordings[i]);
         fs::write(dir.join(format!("s{i}.rs")), case.export(Language::Rust)).unwrap();
         main += &format!("mod s{i};\n");
         body += &format!("    replay!(s{i}, &words({}));\n", i + 1);
     }
     fs::write(dir.join("main.rs"), format!("{main}fn main() {{\n{body}}}\n")).unwrap();
     if rustc(dir, &["-O", "main.rs"]) {
-        let printed = run(&dir.join("main"), &recordings);
-        let mut lines = printed.lines();
-        for (i, case) in cases.iter().enumerate() {
-            case.check(lines.by_ref().take(case.decisions.len()), &format!("student {i} in Rust"));
-        }
+        let printed = printed(Command::new(dir.join("main")).args(recordings(dir, cases)));
+        check_all(&printed, cases, "Rust");
     }
+}
+
+/// The exported Java decides as the student did, called by name, and allocates nothing.
+pub(crate) fn check_java(cases: &[Case<'_>]) {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let classes: Vec<String> = (0..cases.len()).map(|i| format!("S{i}")).collect();
+    fs::copy(support("Replay.java"), dir.join("Replay.java")).unwrap();
+    for (class, case) in classes.iter().zip(cases) {
+        let parts = parts(case.student, None, case.model).unwrap();
+        let text = export_java_student(case.student, &parts, &ClassName::new(class).unwrap()).unwrap();
+        fs::write(dir.join(format!("{class}.java")), text).unwrap();
+    }
+    let files = classes.iter().map(String::as_str).chain(["Replay"]);
+    if javac(dir, files) {
+        let mut java = java(dir, "Replay");
+        check_all(&printed(java.args(&classes).args(recordings(dir, cases))), cases, "Java");
+    }
+}
+
+/// The exported Go decides as the student did, in packages each, and allocates nothing.
+pub(crate) fn check_go(cases: &[Case<'_>]) {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let (mut imports, mut body) = (String::new(), String::new());
+    for (i, case) in cases.iter().enumerate() {
+        fs::create_dir(dir.join(format!("s{i}"))).unwrap();
+        fs::write(dir.join(format!("s{i}/student.go")), case.export(Language::Go)).unwrap();
+        imports += &format!("import s{i} \"scheduler/s{i}\"\n");
+        body += &format!(
+            "\trun({}, s{i}.Levels, func(candidates func(path []int) []float32, scores []float64, path []int) int {{\n\
+             \t\treturn s{i}.Decide(candidates, scores, (*[s{i}.Levels]int)(path))\n\t}})\n",
+            i + 1
+        );
+    }
+    fs::copy(support("replay.go"), dir.join("main.go")).unwrap();
+    fs::write(dir.join("all.go"), format!("package main\n\n{imports}\nfunc all() {{\n{body}}}\n")).unwrap();
+    if go_builds(dir) {
+        let mut main = Command::new(dir.join("main"));
+        check_all(&printed(main.args(recordings(dir, cases))), cases, "Go");
+    }
+}
+
+/// Compiles these classes with all warnings, as for the oldest Java that they are for.
+pub(crate) fn javac<'a>(dir: &Path, classes: impl Iterator<Item = &'a str>) -> bool {
+    let mut javac = Command::new("javac");
+    // Compilers of one file each come to no end otherwise: it is a JVM's start that takes time, and its second processor.
+    javac.current_dir(dir).args([
+        "-J-XX:+UseSerialGC",
+        "-J-XX:TieredStopAtLevel=1",
+        "--release",
+        "11",
+        "-encoding",
+        "US-ASCII",
+    ]);
+    compiles(javac.args(["-Xlint:all", "-Werror"]).args(classes.map(|class| format!("{class}.java"))))
+}
+
+/// What runs a class.
+pub(crate) fn java(dir: &Path, class: &str) -> Command {
+    let mut java = Command::new("java");
+    java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]).arg(dir).arg(class);
+    java
+}
+
+/// Builds `main` of the packages in a folder, which are as the language's own tools want them: in its format, and with nothing that
+/// is suspicious.
+pub(crate) fn go_builds(dir: &Path) -> bool {
+    fs::write(dir.join("go.mod"), "module scheduler\n\ngo 1.19\n").unwrap();
+    let go = |args: &[&str]| {
+        let mut go = Command::new("go");
+        go.current_dir(dir).args(args).envs([("GO111MODULE", "on"), ("GOFLAGS", "-mod=mod"), ("GOPROXY", "off")]);
+        go
+    };
+    let mut format = Command::new("gofmt");
+    format.current_dir(dir).args(["-d", "."]);
+    if !compiles(&mut go(&["vet", "./..."]))
+        || !compiles(&mut go(&["build", "-o", "main", "."]))
+        || !compiles(&mut format)
+    {
+        return false;
+    }
+    // What the tests themselves write is not looked at.
+    let changes = printed(&mut format);
+    let badly =
+        changes.split("diff ").find(|file| file.lines().next().is_some_and(|line| line.ends_with("student.go")));
+    assert_eq!(badly, None, "not as gofmt has it");
+    true
 }
 
 pub(crate) fn rustc(dir: &Path, args: &[&str]) -> bool {

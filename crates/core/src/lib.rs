@@ -9,6 +9,7 @@
 //! Features of the crate: `simulate` for files of workloads, `network` for weights from files and dense layers.
 
 pub mod contract;
+pub mod elementary;
 pub mod feature;
 pub mod figure;
 pub mod file;

@@ -17,6 +17,7 @@ pub use values::{Filler, Values};
 pub use words::{KindWords, LevelWords, NetworkWords, QuantityWords, Words, pairs};
 pub use write::{count, grouped, number, quantity, singular, typed};
 
+use crate::elementary::{exp, ln};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -273,10 +274,10 @@ pub fn first_max(values: impl IntoIterator<Item = f64>) -> usize {
 ///
 /// ```
 /// # use sched_distill_core::level::log_sum_exp;
-/// assert_eq!(log_sum_exp(&[1000.0, 1000.0, f64::NEG_INFINITY]), 1000.0 + 2.0_f64.ln());
+/// assert_eq!(log_sum_exp(&[1000.0, 1000.0, f64::NEG_INFINITY]), 1000.0 + std::f64::consts::LN_2);
 /// ```
 #[must_use]
 pub fn log_sum_exp(scores: &[f64]) -> f64 {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + scores.iter().map(|s| (s - most).exp()).sum::<f64>().ln()
+    most + ln(scores.iter().map(|s| exp(s - most)).sum())
 }

@@ -1,7 +1,10 @@
 //! A sum of terms: linear scores, conditional logits, scores with steps and kinks.
 
 use super::ScoreCandidates;
-use crate::level::LevelSpec;
+use crate::{
+    elementary::{ln_1p, positive},
+    level::LevelSpec,
+};
 use serde::{Deserialize, Serialize};
 
 /// Score = intercept + Σ coefficient · product of a term's factors.
@@ -78,9 +81,9 @@ impl Factor {
         let threshold = self.threshold.unwrap_or(0.0);
         match self.shape {
             Shape::Linear => f64::from(x),
-            Shape::Log => f64::from(x).max(0.0).ln_1p(),
+            Shape::Log => ln_1p(positive(f64::from(x))),
             Shape::Above => f64::from(u8::from(x > threshold)),
-            Shape::Excess => (f64::from(x) - f64::from(threshold)).max(0.0),
+            Shape::Excess => positive(f64::from(x) - f64::from(threshold)),
         }
     }
 

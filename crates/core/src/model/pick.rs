@@ -1,6 +1,6 @@
 //! What a student takes of the probabilities of a level.
 
-use crate::level::first_max;
+use crate::{elementary::exp, level::first_max};
 use serde::{Deserialize, Serialize};
 
 /// What a level takes of the candidates' probabilities.
@@ -33,7 +33,7 @@ impl Pick {
         if self == Self::Mode {
             return most;
         }
-        let share = |s: &f64| ((s - scores[most]) / temperature).exp();
+        let share = |s: &f64| exp((s - scores[most]) / temperature);
         let half = scores.iter().map(share).sum::<f64>() / 2.0;
         let mut sum = 0.0;
         let reaches_half = |s| {

@@ -2,6 +2,7 @@
 
 use super::{Policy, PolicyError};
 use crate::{
+    elementary::exp,
     level::{LevelSpec, first_max, log_sum_exp},
     model::{CompiledGuards, CompiledModel, NamedModel, Pick, ScoreCandidates, Structure, Student},
     rng::Stream,
@@ -241,7 +242,7 @@ impl<S: Scenario> StudentPolicy<S> {
             self.scores.get(at).map_or(Vec::new(), |all| all.iter().map(|s| s / temperature).collect());
         let total = log_sum_exp(&scaled);
         for (candidate, score) in scaled.iter().enumerate().take(n) {
-            let chance = so_far * (score - total).exp();
+            let chance = so_far * exp(score - total);
             self.path.push(candidate);
             if at == level {
                 let depth = self.path.len();

@@ -3,7 +3,10 @@
 use super::SplineParams;
 use crate::{choice::ChoiceData, tree::threshold::shortest};
 use rayon::prelude::*;
-use sched_distill_core::model::{Factor, Shape};
+use sched_distill_core::{
+    elementary::ln_1p,
+    model::{Factor, Shape},
+};
 
 /// One feature's thresholds and codes.
 pub(super) struct Column {
@@ -80,7 +83,7 @@ fn column(data: &ChoiceData<'_, f32>, params: &SplineParams, feature: u32) -> Op
     let code = rated().map(|v| knots.partition_point(|&k| v > k) as u8).collect();
     let value = rated().map(|v| f64::from(v) / unit).collect();
     let log = match shapes.iter().any(|f| f.shape == Shape::Log) {
-        true => rated().map(|v| f64::from(v).ln_1p()).collect(),
+        true => rated().map(|v| ln_1p(f64::from(v))).collect(),
         false => Vec::new(),
     };
     Some(Column { feature, knots, unit, order, code, value, log, shapes })

@@ -818,7 +818,7 @@ def identify(
 def export(
     student: Path,
     *,
-    to: Literal["rules", "dot", "rust", "c", "onnx", "json"],
+    to: Literal["rules", "dot", "rust", "c", "java", "go", "onnx", "json"],
     level: str | None = None,
     model: str | None = None,
     output: Path | None = None,

@@ -1,7 +1,8 @@
 //! A model as C99 source.
 
 use super::{
-    identifier,
+    Language, identifier,
+    math::Needed,
     piece::{Form, Piece, Role},
     source::{self, Tables, double, list},
 };
@@ -39,23 +40,21 @@ the very bits of the model."
             .lines()
             .map(str::to_owned),
     );
-    comment(&preface) + &functions(pieces, &identifier::functions(student, pieces))
+    comment(&preface) + &functions(pieces, &identifier::functions(student, pieces), Needed::by(pieces))
 }
 
 /// A function per piece, and what they need.
-pub(super) fn functions(pieces: &[Piece<'_>], names: &[String]) -> String {
+pub(super) fn functions(pieces: &[Piece<'_>], names: &[String], math: Needed) -> String {
     let mut text = "#include <stdint.h>\n#include <string.h>\n".to_owned();
-    let with_functions = |p: &Piece<'_>| {
-        let mut factors = p.additive().into_iter().flat_map(|a| &a.terms).flat_map(|t| &t.factors);
-        factors.any(|f| matches!(f.shape, Shape::Log | Shape::Excess))
-    };
-    if pieces.iter().any(with_functions) {
+    let math = math.text(Language::C);
+    if math.contains("INFINITY") {
         text += "#include <math.h>\n";
     }
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += FINITE;
         text += STEP;
     }
+    text += &math;
     for (piece, name) in pieces.iter().zip(names) {
         text.push('\n');
         let (mut about, features) = source::about(piece);
@@ -86,12 +85,12 @@ fn sum(additive: &Additive, piece: &Piece<'_>, name: &str, about: &str) -> Strin
         let (x, threshold) = (format!("x[{}]", f.feature), f.threshold.unwrap_or(0.0));
         match f.shape {
             Shape::Linear => format!("(double){x}"),
-            Shape::Log => format!("log1p(fmax({x}, 0.0))"),
+            Shape::Log => format!("distill_ln_1p(distill_positive({x}))"),
             Shape::Above => format!("(double)({x} > {threshold:?}f)"),
-            Shape::Excess => format!("fmax((double){x} - {}, 0.0)", double(&f64::from(threshold))),
+            Shape::Excess => format!("distill_positive((double){x} - {})", double(&f64::from(threshold))),
         }
     };
-    let (mut body, intercept) = (source::terms(additive, factor, "  "), double(&additive.intercept));
+    let (mut body, intercept) = (source::terms(&additive.terms, factor, "  "), double(&additive.intercept));
     if body.is_empty() {
         body += "  (void)x;\n";
     }

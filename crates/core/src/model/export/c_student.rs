@@ -6,7 +6,7 @@ use super::{
     identifier, plain,
     source::double,
 };
-use crate::model::{Action, Pick, Shape, guard::CompiledGuard};
+use crate::model::{Action, Pick, guard::CompiledGuard};
 
 /// How it is called.
 const CALL: &str = r#"
@@ -31,7 +31,7 @@ The decision is path[0] to path[depth - 1]: numbers of candidates, level by leve
 kept between calls. A file that does not hold the functions but calls them includes this one after
 `#define STUDENT_DECLARATIONS_ONLY`.
 
-Needs C99 (or C++), 32-bit IEEE 754 floats and 64-bit doubles. Compile with -ffp-contract=off for the very bits of
+Needs C99 (or C++), 32-bit IEEE 754 floats and 64-bit doubles, and no library beside that of C. Compile with -ffp-contract=off for the very bits of
 the models.
 "#;
 
@@ -148,10 +148,10 @@ static size_t distill_median(const double *scores, size_t n, double temperature)
   const size_t most = distill_first_max(scores, n);
   double half = -0.0, sum = 0.0;
   for (size_t i = 0; i < n; ++i)
-    half += exp((scores[i] - scores[most]) / temperature);
+    half += distill_exp((scores[i] - scores[most]) / temperature);
   half /= 2.0;
   for (size_t i = 0; i < n; ++i) {
-    sum += exp((scores[i] - scores[most]) / temperature);
+    sum += distill_exp((scores[i] - scores[most]) / temperature);
     if (sum >= half)
       return i;
   }
@@ -182,8 +182,8 @@ static double distill_log_sum_exp(const double *scores, size_t n) {
     if (scores[i] > most)
       most = scores[i];
   for (size_t i = 0; i < n; ++i)
-    sum += exp(scores[i] - most);
-  return most + log(sum);
+    sum += distill_exp(scores[i] - most);
+  return most + distill_ln(sum);
 }
 
 /* Finds the most probable continuation of a path with that log-probability through the levels above the amount. */
@@ -243,11 +243,7 @@ const BEGIN: &str = "  struct distill_best best = {{0}, 0, -INFINITY};
 ";
 
 pub(super) fn export(decider: &Decider<'_>) -> String {
-    let mut call = CALL.trim_end().to_owned();
-    if decider.has_probabilities() || decider.has_shapes(&[Shape::Log, Shape::Excess]) {
-        call += "\nLink with -lm: exponentials, logarithms and maxima are those of the platform.";
-    }
-    let mut text = comment(&decider.preface(&call));
+    let mut text = comment(&decider.preface(CALL));
     text += "#ifndef STUDENT_DECLARATIONS\n#define STUDENT_DECLARATIONS\n\n#include <stddef.h>\n\n";
     text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     text += &constants(decider);
@@ -265,7 +261,7 @@ pub(super) fn export(decider: &Decider<'_>) -> String {
         // Trees bring it along.
         text += FINITE;
     }
-    text += &functions(decider.pieces, &decider.names);
+    text += &functions(decider.pieces, &decider.names, decider.math());
     if decider.has_guards() {
         text += GUARD;
     }

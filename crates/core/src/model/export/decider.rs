@@ -2,13 +2,15 @@
 //! scores, and how levels are asked.
 
 use super::{
-    Part, identifier, origin,
+    Language, Part, identifier,
+    math::Needed,
+    origin,
     piece::{Form, Piece, Role},
     plain, source,
 };
 use crate::{
     level::{FeatureSpec, LevelSpec},
-    model::{CompiledGuards, Pick, Shape, Structure, Student, guard::CompiledGuard},
+    model::{CompiledGuards, Pick, Structure, Student, guard::CompiledGuard},
 };
 
 pub(super) struct Decider<'a> {
@@ -67,8 +69,11 @@ impl Scores {
 
 impl<'a> Decider<'a> {
     /// `parts` are the levels in order, `pieces` those of all parts.
-    pub(super) fn new(student: &'a Student, parts: &[Part<'a>], pieces: &'a [Piece<'a>]) -> Self {
-        let (names, identifiers) = (identifier::functions(student, pieces), identifier::levels(student));
+    pub(super) fn new(student: &'a Student, parts: &[Part<'a>], pieces: &'a [Piece<'a>], language: Language) -> Self {
+        let (names, identifiers) = match language {
+            Language::C | Language::Rust => (identifier::functions(student, pieces), identifier::levels(student)),
+            Language::Java | Language::Go => (identifier::methods(student, pieces), identifier::words(student)),
+        };
         let level = |(part, name): (&Part<'a>, String)| {
             let &Part { spec, named, pick } = part;
             let own: Vec<_> = pieces.iter().zip(&names).filter(|(piece, _)| piece.spec.name == spec.name).collect();
@@ -147,14 +152,8 @@ impl<'a> Decider<'a> {
         self.pieces.iter().any(|piece| piece.role == Role::Pair)
     }
 
-    /// Whether probabilities are worked out, by exponentials and logarithms.
-    pub(super) fn has_probabilities(&self) -> bool {
-        self.searched > 0 || self.has_medians()
-    }
-
-    /// Whether a term has a factor of one of these shapes.
-    pub(super) fn has_shapes(&self, shapes: &[Shape]) -> bool {
-        let sums = self.pieces.iter().filter_map(Piece::additive);
-        sums.flat_map(|sum| &sum.terms).flat_map(|t| &t.factors).any(|f| shapes.contains(&f.shape))
+    /// What is needed of exponentials and logarithms.
+    pub(super) fn math(&self) -> Needed {
+        Needed::by(self.pieces).and(self.has_medians(), self.searched > 0)
     }
 }

@@ -5,9 +5,15 @@
 
 mod c;
 mod c_student;
+mod class_name;
 mod decider;
 mod dot;
+mod go;
+mod go_student;
 mod identifier;
+mod java;
+mod java_student;
+mod math;
 mod onnx;
 mod onnx_terms;
 mod piece;
@@ -16,11 +22,14 @@ mod rules;
 mod rust;
 mod rust_student;
 mod source;
+mod words;
 
-use super::{Additive, Guard, NamedModel, Pick, Structure, Student, StudentError};
+use super::{Guard, NamedModel, Pick, Structure, Student, StudentError};
 use crate::level::{HOW_COLUMNS_ARE_FORMED, LevelSpec, Words};
+pub use class_name::ClassName;
 use decider::Decider;
 use piece::Piece;
+use words::{kind, number, number32, percent, plain, rounded, rows, sum};
 
 /// What a model can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +42,10 @@ pub enum Target {
     Rust,
     /// A C99 function without dependencies.
     C,
+    /// A Java class without dependencies, called [`ClassName::default`].
+    Java,
+    /// A Go package without dependencies.
+    Go,
     /// An ONNX model; one per file.
     Onnx,
     /// A student file with the chosen levels and models only.
@@ -48,6 +61,8 @@ impl Target {
             Self::Dot => "dot",
             Self::Rust => "rs",
             Self::C => "c",
+            Self::Java => "java",
+            Self::Go => "go",
             Self::Onnx => "onnx",
             Self::Json => "json",
         }
@@ -59,6 +74,8 @@ impl Target {
         match self {
             Self::Rust => Some(Language::Rust),
             Self::C => Some(Language::C),
+            Self::Java => Some(Language::Java),
+            Self::Go => Some(Language::Go),
             Self::Rules | Self::Dot | Self::Onnx | Self::Json => None,
         }
     }
@@ -77,6 +94,10 @@ pub enum Language {
     Rust,
     /// C99.
     C,
+    /// Java 11 or later.
+    Java,
+    /// Go 1.19 or later.
+    Go,
 }
 
 /// Why a model cannot be exported.
@@ -98,6 +119,12 @@ pub enum ExportError {
     /// A level has no model, so that there is no whole student.
     #[error("the student has no model for level `{0}`: it is no whole one, whose decisions could be exported")]
     Incomplete(String),
+    /// No Java class is called so.
+    #[error(
+        "`{0}` cannot be the name of the Java class: that has letters (A to Z, a to z), digits, `_` and `$`, does not begin with \
+         a digit, and is neither a word of the language nor a name that the class needs itself (such as `String`)"
+    )]
+    ClassName(String),
     /// An ONNX file holds one model.
     #[error("an ONNX file holds one model, not {0}; export to a folder, or choose a level")]
     Several(usize),
@@ -169,6 +196,8 @@ pub fn export(student: &Student, parts: &[Part<'_>], target: Target) -> Result<V
         Target::Dot => dot::export(student, &pieces)?.into_bytes(),
         Target::Rust => rust::export(student, &pieces).into_bytes(),
         Target::C => c::export(student, &pieces).into_bytes(),
+        Target::Java => java::export(student, &pieces, &ClassName::default()).into_bytes(),
+        Target::Go => go::export(student, &pieces).into_bytes(),
         Target::Onnx => match &pieces[..] {
             [piece] if student.guards.iter().any(|g| g.level == piece.spec.name) => {
                 return Err(ExportError::Unsupported {
@@ -194,6 +223,15 @@ pub fn export_rules(student: &Student, parts: &[Part<'_>], words: &Words) -> Res
     Ok(rules::export(student, &pieces(parts, Target::Rules)?, words))
 }
 
+/// [`export`] as [`Target::Java`], the class called so.
+///
+/// # Errors
+///
+/// None: it has a place for every model.
+pub fn export_java(student: &Student, parts: &[Part<'_>], class: &ClassName) -> Result<String, ExportError> {
+    Ok(java::export(student, &pieces(parts, Target::Java)?, class))
+}
+
 /// Writes a whole student: the functions of all levels, and one that decides as the student does, with its guards, its
 /// structure and what it takes of the probabilities. There is to be a part for every level of the feature set.
 ///
@@ -214,9 +252,24 @@ pub fn export_rules(student: &Student, parts: &[Part<'_>], words: &Words) -> Res
 ///
 /// [`ExportError::Incomplete`] if a level has no part.
 pub fn export_student(student: &Student, parts: &[Part<'_>], language: Language) -> Result<String, ExportError> {
+    whole(student, parts, language, &ClassName::default())
+}
+
+/// [`export_student`] in Java, the class called so.
+///
+/// # Errors
+///
+/// [`ExportError::Incomplete`] if a level has no part.
+pub fn export_java_student(student: &Student, parts: &[Part<'_>], class: &ClassName) -> Result<String, ExportError> {
+    whole(student, parts, Language::Java, class)
+}
+
+fn whole(student: &Student, parts: &[Part<'_>], language: Language, class: &ClassName) -> Result<String, ExportError> {
     let target = match language {
         Language::Rust => Target::Rust,
         Language::C => Target::C,
+        Language::Java => Target::Java,
+        Language::Go => Target::Go,
     };
     let mut all = Vec::new();
     for spec in &student.feature_set.levels {
@@ -224,10 +277,12 @@ pub fn export_student(student: &Student, parts: &[Part<'_>], language: Language)
         all.push(*part.ok_or_else(|| ExportError::Incomplete(spec.name.clone()))?);
     }
     let pieces = pieces(&all, target)?;
-    let decider = Decider::new(student, &all, &pieces);
+    let decider = Decider::new(student, &all, &pieces, language);
     Ok(match language {
         Language::Rust => rust_student::export(&decider),
         Language::C => c_student::export(&decider),
+        Language::Java => java_student::export(&decider, class),
+        Language::Go => go_student::export(&decider),
     })
 }
 
@@ -328,68 +383,6 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Text on one line that neither ends a comment nor reorders what stands around it.
-fn plain(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let text: String = text.chars().map(|c| if hidden(c) { ' ' } else { c }).collect();
-    // The last is a backslash to C.
-    text.replace("*/", "* /").replace("/*", "/ *").replace("??/", "?? /").trim_end_matches('\\').to_owned()
-}
-
-/// A number in the fewest digits that give its bits back.
-fn number(value: f64) -> String {
-    let text = format!("{value:?}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-/// A number to read: four significant digits.
-fn rounded(value: f64) -> String {
-    // What was just written is a number.
-    number(format!("{value:.3e}").parse().unwrap_or(value))
-}
-
-/// A number of 32 bits in the fewest digits that give its bits back.
-fn number32(value: f32) -> String {
-    let text = format!("{value:?}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-/// Parts in per cent of the whole.
-fn percent(part: f64, whole: f64) -> String {
-    let share = if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
-    number((share * 100.0).round() / 100.0) + " %"
-}
-
-/// `1 row`, `2 rows`.
-fn rows(n: u32) -> String {
-    format!("{n} {}", if n == 1 { "row" } else { "rows" })
-}
-
-/// What a sum of terms is, in words.
-fn kind(additive: &Additive, spec: &LevelSpec) -> String {
-    match additive.as_linear(spec.features.len()) {
-        Some(_) => "linear score".to_owned(),
-        None => format!("sum of {} terms", additive.terms.len()),
-    }
-}
-
-/// A linear function in words: `0.5 + 2 * a - 3 * b`.
-fn sum(
-    intercept: f64,
-    terms: impl Iterator<Item = (usize, f64)>,
-    spec: &LevelSpec,
-    write: fn(f64) -> String,
-) -> String {
-    let mut text = write(intercept);
-    for (feature, c) in terms.filter(|(_, c)| *c != 0.0) {
-        let sign = if c < 0.0 { '-' } else { '+' };
-        text += &format!(" {sign} {} * {}", write(c.abs()), rules::word(&spec.features[feature].name));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -417,7 +410,7 @@ mod tests {
         student.guards.push(Guard::parse("age > 300s first", &student.feature_set).unwrap());
         student.edit("job.node[0].value=0.25", "by hand").unwrap();
         let of = |level: &str, target| export(&student, &parts(&student, Some(level), None).unwrap(), target);
-        for target in [Target::Rust, Target::C, Target::Dot] {
+        for target in [Target::Rust, Target::C, Target::Java, Target::Go, Target::Dot] {
             let text = String::from_utf8(of("job", target).unwrap()).unwrap();
             assert!(text.contains("Guard above the scores, not part of them: job: age > 300000 first"), "{text}");
         }
@@ -450,6 +443,8 @@ mod tests {
             (Target::Dot, format!("{name} <= 1.5")),
             (Target::C, "double beats_job(const float *x)".to_owned()),
             (Target::Rust, format!("pub fn beats_job(x: &[f32; {}]) -> f64", 2 * width())),
+            (Target::Java, "public static double beatsJob(float[] x, int at)".to_owned()),
+            (Target::Go, "func BeatsJob(x []float32) float64".to_owned()),
             (Target::Onnx, name.clone()),
         ] {
             let text = exported(Model::Pairwise(Pairwise { tree: tree.clone() }), target).unwrap();

@@ -25,7 +25,7 @@ pub(super) fn export(student: &Student, piece: &Piece<'_>) -> Result<Vec<u8>, Ex
                 level: spec.name.clone(),
                 what: "a tree with linear leaves",
                 target: "onnx",
-                instead: "its trees have constant leaves; choose another model, or `rust`, `c` or `rules`",
+                instead: "its trees have constant leaves; choose another model, or `rust`, `c`, `java`, `go` or `rules`",
             });
         }
         Form::Tree(tree) => (vec![tree_regressor(tree)], Vec::new(), tree.outputs),

@@ -74,7 +74,7 @@ impl<'a> Piece<'a> {
                 level: part.spec.name.clone(),
                 what: "a choice of models by regime",
                 target: target.extension(),
-                instead: "choose another model, or `rust`, `c` or `json`",
+                instead: "choose another model, or `rust`, `c`, `java`, `go` or `json`",
             }),
         }
     }

@@ -1,7 +1,8 @@
 //! A model as Rust source.
 
 use super::{
-    identifier,
+    Language, identifier,
+    math::Needed,
     piece::{Form, Piece, Role},
     source::{self, Tables, double, list},
 };
@@ -49,12 +50,13 @@ fn walk<const N: usize>(
 ";
 
 pub(super) fn export(student: &Student, pieces: &[Piece<'_>]) -> String {
-    comment("//!", &source::preface(student)) + &functions(pieces, &identifier::functions(student, pieces))
+    let names = identifier::functions(student, pieces);
+    comment("//!", &source::preface(student)) + &functions(pieces, &names, Needed::by(pieces))
 }
 
 /// A function per piece, and what they need.
-pub(super) fn functions(pieces: &[Piece<'_>], names: &[String]) -> String {
-    let mut text = String::new();
+pub(super) fn functions(pieces: &[Piece<'_>], names: &[String], math: Needed) -> String {
+    let mut text = math.text(Language::Rust);
     if pieces.iter().any(|p| matches!(p.form, Form::Tree(_))) {
         text += WALK;
     }
@@ -130,12 +132,12 @@ fn sum(additive: &Additive, name: &str, features: usize) -> String {
         let (x, threshold) = (format!("x[{}]", f.feature), f.threshold.unwrap_or(0.0));
         match f.shape {
             Shape::Linear => format!("f64::from({x})"),
-            Shape::Log => format!("f64::from({x}).max(0.0).ln_1p()"),
+            Shape::Log => format!("ln_1p(positive(f64::from({x})))"),
             Shape::Above => format!("f64::from(u8::from({x} > {threshold:?}))"),
-            Shape::Excess => format!("(f64::from({x}) - {}).max(0.0)", double(&f64::from(threshold))),
+            Shape::Excess => format!("positive(f64::from({x}) - {})", double(&f64::from(threshold))),
         }
     };
-    let (body, intercept) = (source::terms(additive, factor, "    "), double(&additive.intercept));
+    let (body, intercept) = (source::terms(&additive.terms, factor, "    "), double(&additive.intercept));
     if body.is_empty() {
         return format!("pub fn {name}(_: &[f32; {features}]) -> f64 {{\n    {intercept}\n}}\n");
     }

@@ -6,7 +6,7 @@ use super::{
     rust::{comment, functions},
     source::double,
 };
-use crate::model::{Pick, Shape, guard::CompiledGuard};
+use crate::model::{Pick, guard::CompiledGuard};
 
 /// How it is called.
 const CALL: &str = r#"
@@ -27,6 +27,7 @@ let path = student::decide(&mut cluster, &mut scores, &mut path)?;
 ```
 
 The decision is the path: numbers of candidates, level by level. Nothing is allocated, and nothing kept between calls.
+Needs no `std`.
 "#;
 
 /// The caller's side.
@@ -171,7 +172,7 @@ const MEDIAN: &str = "
 /// The first up to which the probabilities add up to one half.
 fn median(scores: &[f64], temperature: f64) -> usize {
     let most = first_max(scores);
-    let share = |score: &f64| ((score - scores[most]) / temperature).exp();
+    let share = |score: &f64| exp((score - scores[most]) / temperature);
     let half = scores.iter().map(share).fold(-0.0, |sum, share| sum + share) / 2.0;
     let mut sum = 0.0;
     for (i, score) in scores.iter().enumerate() {
@@ -195,7 +196,7 @@ struct Best {
 
 fn log_sum_exp(scores: &[f64]) -> f64 {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + scores.iter().fold(-0.0, |sum, score| sum + (score - most).exp()).ln()
+    most + ln(scores.iter().fold(-0.0, |sum, score| sum + exp(score - most)))
 }
 
 /// Finds the most probable continuation of a path with that log-probability through the levels above the amount.
@@ -262,16 +263,12 @@ const BEGIN: &str = "    let mut best = Best { path: [0; LEVELS], depth: 0, log_
 ";
 
 pub(super) fn export(decider: &Decider<'_>) -> String {
-    let mut call = CALL.trim_end().to_owned();
-    if decider.has_probabilities() || decider.has_shapes(&[Shape::Log]) {
-        call += "\nNeeds `std`: exponentials and logarithms are those of the platform.";
-    }
-    let mut text = comment("//!", &decider.preface(&call));
+    let mut text = comment("//!", &decider.preface(CALL));
     text +=
         "\n// Callers need not use all of it, and it was not written by hand.\n#![allow(dead_code, clippy::all)]\n\n";
     text += &constants(decider);
     text += CONTRACT;
-    text += &functions(decider.pieces, &decider.names);
+    text += &functions(decider.pieces, &decider.names, decider.math());
     text += ROWS;
     if decider.has_pairs() {
         text += PAIRS;

@@ -1,4 +1,4 @@
-//! What exported Rust and C have in common: the words at the top, and a compiled tree as tables.
+//! What exported source code has in common, whatever the language: the words at the top, and a compiled tree as tables.
 
 use super::{
     candidates, columns_are_formed, feature, guards_left_out, kind, number, number32, origin,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     level::LevelSpec,
-    model::{Additive, CompiledTree, Factor, Student, Term, Tree, compiled::order},
+    model::{CompiledTree, Factor, Student, Term, Tree, compiled::order},
 };
 use std::fmt::Display;
 
@@ -141,12 +141,12 @@ pub(super) fn about(piece: &Piece<'_>) -> (Vec<String>, Vec<String>) {
 }
 
 /// One statement per term of a sum, `factor` being a factor's words.
-pub(super) fn terms(additive: &Additive, factor: impl Fn(&Factor) -> String, margin: &str) -> String {
+pub(super) fn terms(terms: &[Term], factor: impl Fn(&Factor) -> String, margin: &str) -> String {
     let term = |t: &Term| {
         let factors: Vec<String> = t.factors.iter().map(&factor).collect();
         format!("{margin}sum += {} * ({});\n", double(&t.coefficient), factors.join(" * "))
     };
-    additive.terms.iter().map(term).collect()
+    terms.iter().map(term).collect()
 }
 
 /// Items with commas, several on a line.
@@ -165,7 +165,7 @@ pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>, indent: usize
     text + &line
 }
 
-/// A literal of type double in both languages.
+/// A literal of a 64-bit number, in all languages but Go.
 pub(super) fn double(value: &f64) -> String {
     format!("{value:?}")
 }
