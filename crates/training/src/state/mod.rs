@@ -155,6 +155,11 @@ impl ClusterState {
         self.nodes.head()
     }
 
+    /// That node once these slots of one are taken.
+    pub(crate) fn head_after(&self, node: u32, slots: [u32; 2]) -> u32 {
+        self.nodes.head_after(node, slots)
+    }
+
     /// Whether a job's maxima allow a task.
     #[inline]
     fn can_take(&self, job: &Job, task: Task) -> bool {

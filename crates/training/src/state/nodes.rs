@@ -10,6 +10,11 @@ pub(super) struct Nodes {
     tree: Vec<u64>,
 }
 
+/// A leaf of the tree.
+fn entry(node: u32, used: u32) -> u64 {
+    u64::from(used) << 32 | u64::from(node)
+}
+
 impl Nodes {
     /// `count` empty nodes, at least one.
     pub(super) fn new(count: u32) -> Self {
@@ -41,12 +46,23 @@ impl Nodes {
         self.tree[1] as u32
     }
 
+    /// The head once these slots of a node are taken.
+    pub(super) fn head_after(&self, node: u32, slots: [u32; 2]) -> u32 {
+        let mut least = entry(node, self.used[node as usize].iter().chain(&slots).sum());
+        let mut place = self.used.len() + node as usize;
+        while place > 1 {
+            least = least.min(self.tree[place ^ 1]);
+            place /= 2;
+        }
+        least as u32
+    }
+
     /// Takes slots of a node.
     pub(super) fn take(&mut self, node: u32, slots: [u32; 2]) {
         let used = &mut self.used[node as usize];
         *used = [used[0] + slots[0], used[1] + slots[1]];
         let mut place = self.used.len() + node as usize;
-        self.tree[place] = u64::from(self.used[node as usize].iter().sum::<u32>()) << 32 | u64::from(node);
+        self.tree[place] = entry(node, self.used[node as usize].iter().sum());
         while place > 1 {
             place /= 2;
             self.tree[place] = self.tree[2 * place].min(self.tree[2 * place + 1]);
@@ -68,7 +84,10 @@ mod tests {
                 let least = (0..count).min_by_key(|&n| (nodes.used(n).iter().sum::<u32>(), n)).unwrap();
                 assert_eq!(nodes.head(), least, "{count} nodes");
                 let node = if stream.uniform() < 0.5 { least } else { stream.below(count as usize) as u32 };
-                nodes.take(node, [stream.below(3) as u32, stream.below(5) as u32]);
+                let slots = [stream.below(3) as u32, stream.below(5) as u32];
+                let then = nodes.head_after(node, slots);
+                nodes.take(node, slots);
+                assert_eq!(then, nodes.head(), "{count} nodes");
                 if step % 70 == 69 {
                     nodes.clear();
                 }

@@ -1,7 +1,6 @@
 //! Decisions after which a slot may pass in which no job trains, although one could have been started.
 
 use super::{JobView, Task, View, view::Decision};
-use std::cmp::Reverse;
 
 /// What a job lacks to train.
 fn lacks(workers: u32, servers: u32) -> Option<Task> {
@@ -62,13 +61,10 @@ impl View<'_> {
         }
         // The head afterwards, and what is free there.
         let (place, asked) = (node.unwrap_or_else(|| self.head()), job.request(task));
-        let free = |node: u32| {
-            let [cpu, gpu] = self.node_free(node);
-            if node == place { [cpu - asked[0], gpu - asked[1]] } else { [cpu, gpu] }
-        };
-        // The lowest of equals, which the first minimum is.
-        let head = (0..self.cluster().nodes).map(free).min_by_key(|[cpu, gpu]| Reverse(cpu + gpu));
-        let Some([cpu, gpu]) = head else { return true };
+        let head = self.state.head_after(place, asked);
+        let taken = if head == place { asked } else { [0; 2] };
+        let [cpu, gpu] = self.node_free(head);
+        let [cpu, gpu] = [cpu - taken[0], gpu - taken[1]];
         !jobs().any(|job| {
             let mut has = [job.workers(), job.servers()];
             if job.id() == given {
