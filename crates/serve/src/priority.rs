@@ -22,8 +22,9 @@ impl Priority {
         Self { seconds: 0.0, at: Instant::now(), used: processor_time(), low: false }
     }
 
-    /// Looks at what the thread has used since; once that is much, the system lets other threads come first.
-    pub(super) fn look(&mut self) {
+    /// Looks at what the thread has used since; once that is much while others are there, the system lets their threads come first. A client
+    /// that is alone has nobody to give way to but other programs, among them its own.
+    pub(super) fn look(&mut self, others: impl FnOnce() -> bool) {
         if self.low {
             return;
         }
@@ -31,7 +32,7 @@ impl Priority {
         self.seconds *= (-(now - self.at).as_secs_f64() / HALF_LIFE).exp2();
         self.seconds += used - self.used;
         (self.at, self.used) = (now, used);
-        if self.seconds > MUCH {
+        if self.seconds > MUCH && others() {
             self.low = true;
             give_way();
         }
@@ -79,11 +80,13 @@ mod tests {
             for _ in 0..10 {
                 work(0.001);
                 std::thread::sleep(Duration::from_millis(20));
-                priority.look();
+                priority.look(|| true);
             }
             assert!(!priority.low, "{priority:?}");
             work(0.2);
-            priority.look();
+            priority.look(|| false);
+            assert!(!priority.low, "{priority:?}");
+            priority.look(|| true);
             assert!(priority.low, "{priority:?}");
         })
         .join()

@@ -402,7 +402,7 @@ impl<S: Scenario> Shared<S> {
             }
             self.lines.fetch_add(1, Ordering::Relaxed);
             if !alone {
-                priority.look();
+                priority.look(|| self.room().here.len() > 1);
             }
             // TCP goes on reading what comes after its end was told.
             let last = session.is_over() || self.ended.get().is_some_and(|at| at.elapsed() > LAST_WORDS);
