@@ -1,7 +1,7 @@
 //! What the `dag` simulator promises beyond the recorded traces.
 
 use sched_distill::{
-    dag::{Dag, Decision, DecisionError, StageRef, simulator::Simulator, workload::DagWorkload},
+    dag::{Dag, Decision, DecisionError, StageRef, View, simulator::Simulator, workload::DagWorkload},
     registry::Registered as _,
     scenario::Said,
     simulation::{JobEnd, Outcome, Simulation},
@@ -66,9 +66,11 @@ fn every_policy_finishes_every_job_on_clusters_of_any_size() {
         let workload = open(&format!("builtin,jobs=8,executors={executors},rate=1e-4"));
         for policy in [
             "fifo",
+            "fifo,source=any",
             "fair",
             "weighted-fair,alpha=-0.5",
             "sjf",
+            "sjf,by=tasks",
             "sjf,source=first",
             "sjf-cp",
             "srpt-fair,cap=0.7",
@@ -109,6 +111,33 @@ fn two_policies_meet_the_same_luck() {
     };
     assert_eq!(spent("fifo"), spent("sjf"));
     assert_eq!(spent("fifo"), spent("random"));
+}
+
+#[test]
+fn orders_without_a_source_serve_whom_they_name() {
+    let workload = open("builtin,jobs=20,executors=6,rate=2e-4,delay=0,offers=task");
+    // The smallest is served.
+    type Rank = fn(&View<'_>, u32) -> f64;
+    let orders: [(&str, Rank); 3] = [
+        ("fifo,source=any", |_, job| f64::from(job)),
+        ("sjf,by=tasks", |seen, job| seen.job(job).active_stages().map(|s| f64::from(s.remaining())).sum()),
+        ("sjf", |seen, job| seen.job(job).active_stages().map(|s| s.work_ms()).sum()),
+    ];
+    for (name, rank) in orders {
+        let mut policy = Dag::open(&name.parse().unwrap()).unwrap();
+        let mut sim = start(&workload, 6);
+        let (mut decisions, mut away) = (0, 0);
+        while let Some(seen) = sim.view() {
+            let decision = policy.decide(&seen, &mut Said::default()).unwrap();
+            let Decision::Assign { stage, .. } = decision else { panic!("{name} gives nothing") };
+            let least = seen.schedulable().iter().map(|s| rank(&seen, s.job)).fold(f64::INFINITY, f64::min);
+            assert_eq!(rank(&seen, stage.job), least, "{name}");
+            decisions += 1;
+            away += u32::from(seen.source_job().is_some_and(|job| job != stage.job && seen.schedulable().iter().any(|s| s.job == job)));
+            sim.step(decision).unwrap();
+        }
+        assert!(decisions > 100 && away > 0, "{name}: {decisions} decisions, {away} of them away from the source");
+    }
 }
 
 #[test]

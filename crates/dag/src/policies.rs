@@ -25,19 +25,23 @@ pub const BASELINES: &[&str] = &["fair", "fifo", "sjf", "srpt-fair", "srpt-fair,
 pub static POLICIES: &[PolicyDef<Dag>] = &[
     PolicyDef::rule("random", "a random active job, a stage of it by the common rule, a random number of executors")
         .is(|_| Ok(Box::new(Random::default()))),
-    PolicyDef::rule("fifo", "the source's job first, then jobs in order of arrival, as many executors as there are")
-        .is(|_| Ok(Box::new(Capped::Fifo))),
+    PolicyDef::rule(
+        "fifo[,source=first|any]",
+        "the source's job first (source=any: not before others), then jobs in order of arrival, as many executors as there are",
+    )
+    .is(|args| Ok(Box::new(Capped::Fifo { source_first: args.word("source", &["first", "any"])? == "first" }))),
     PolicyDef::rule("fair", "as fifo, but no job gets more than its fair share, ceil(executors / active jobs)")
         .is(|_| Ok(Box::new(Capped::Fair))),
     PolicyDef::rule("weighted-fair[,alpha=-1]", "as fair, with shares in proportion to remaining work^alpha")
         .is(|args| Ok(Box::new(Capped::Weighted { alpha: args.number("alpha", -1.0, -10.0..=10.0)? }))),
     PolicyDef::rule(
-        "sjf[,source=any|first][,temperature=T][,mode=greedy|sample]",
-        "the job with least remaining work (source=first: after the source's), all executors; temperature makes it soft",
+        "sjf[,source=any|first][,by=work|tasks][,temperature=T][,mode=greedy|sample]",
+        "the job with least remaining work (by=tasks: fewest tasks not launched; source=first: after the source's), all executors; temperature makes it soft",
     )
     .is(|args| {
         let source_first = args.word("source", &["any", "first"])? == "first";
-        soft(Rule::Sjf { source_first }, args)
+        let by_tasks = args.word("by", &["work", "tasks"])? == "tasks";
+        soft(Rule::Sjf { source_first, by_tasks }, args)
     }),
     PolicyDef::rule(
         "sjf-cp[,temperature=T][,mode=greedy|sample]",

@@ -5,7 +5,7 @@
 
 use crate::{
     Dag,
-    heuristic::plain::{find, remaining_work_ms, stages_of, whole_up},
+    heuristic::plain::{find, remaining_tasks, remaining_work_ms, stages_of, whole_up},
     state::{Decision, StageRef, View},
 };
 use sched_distill_core::{
@@ -22,8 +22,9 @@ const CLASS_GAP: f64 = 60.0;
 /// Which scores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
-    /// Job: least remaining work, after the source's if `source_first`. Stage: the reference's rule. Amount: all on offer.
-    Sjf { source_first: bool },
+    /// Job: least remaining work, or fewest tasks not launched, after the source's if `source_first`. Stage: the reference's rule.
+    /// Amount: all on offer.
+    Sjf { source_first: bool, by_tasks: bool },
     /// Job: least remaining work. Stage: longest remaining critical path. Amount: all on offer.
     SjfCp,
     /// Job: the source's first, then least remaining work among those with supply below ceil(cap · N / J), then any. Stage:
@@ -72,10 +73,14 @@ impl Soft {
 
     /// Score of a job; the same for all its stages.
     fn job_score(&self, seen: &View<'_>, job: u32) -> f64 {
-        let short = -remaining_work_ms(seen, job).max(1.0).ln();
+        let left = match self.rule {
+            Rule::Sjf { by_tasks: true, .. } => f64::from(remaining_tasks(seen, job)),
+            _ => remaining_work_ms(seen, job),
+        };
+        let short = -left.max(1.0).ln();
         match self.rule {
             Rule::SjfCp => short,
-            Rule::Sjf { source_first: true } if seen.source_job() == Some(job) => short + CLASS_GAP,
+            Rule::Sjf { source_first: true, .. } if seen.source_job() == Some(job) => short + CLASS_GAP,
             Rule::Sjf { .. } => short,
             Rule::SrptFair { .. } if seen.source_job() == Some(job) => short + 2.0 * CLASS_GAP,
             Rule::SrptFair { cap } if seen.job(job).supply() < fair_cap(seen, cap) => short + CLASS_GAP,
