@@ -185,6 +185,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "model_card",
             "first_screen",
             "history",
+            "live",
             "students",
             "page",
         ],

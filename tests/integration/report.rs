@@ -9,6 +9,7 @@ mod explanation;
 mod fixture;
 mod gaming;
 mod holds_up;
+mod live;
 mod model_card;
 mod nothing;
 mod rules;

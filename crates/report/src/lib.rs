@@ -22,6 +22,7 @@ mod lead;
 mod learning_curve;
 mod likeness;
 mod line_chart;
+mod live;
 mod matters;
 mod model_card;
 mod outline;

@@ -3,7 +3,7 @@
 use super::{
     Report, ReportError, ReportParams, augmented, closest,
     decision::{self, DecisionView, embedded},
-    departures, fidelity, first_screen, gaming, history, holds_up, lead, likeness, matters, model_card, rules,
+    departures, fidelity, first_screen, gaming, history, holds_up, lead, likeness, live, matters, model_card, rules,
     run_dir::RunDir,
     scorecard, size_front, students, summary, to_data, what_if,
     words::count,
@@ -27,7 +27,7 @@ const SCRIPT: &str = concat!(
 );
 
 /// The page and its sections, one file each.
-const TEMPLATES: [(&str, &str); 20] = [
+const TEMPLATES: [(&str, &str); 21] = [
     ("macros.html", include_str!("../assets/page/macros.html")),
     ("page.html", include_str!("../assets/page/page.html")),
     ("first_screen.html", include_str!("../assets/page/first_screen.html")),
@@ -45,6 +45,7 @@ const TEMPLATES: [(&str, &str); 20] = [
     ("likeness.html", include_str!("../assets/page/likeness.html")),
     ("holds_up.html", include_str!("../assets/page/holds_up.html")),
     ("history.html", include_str!("../assets/page/history.html")),
+    ("live.html", include_str!("../assets/page/live.html")),
     ("gaming.html", include_str!("../assets/page/gaming.html")),
     ("augmented.html", include_str!("../assets/page/augmented.html")),
     ("made.html", include_str!("../assets/page/made.html")),
@@ -81,6 +82,7 @@ struct Page<'a> {
     holds_up: &'a holds_up::Section,
     gaming: &'a gaming::Section,
     history: Option<&'a history::Section>,
+    live: Option<&'a live::Section>,
     augmented: &'a augmented::Section,
     scenario: &'a str,
     feature_set_hash: &'a str,
@@ -126,6 +128,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
     let holds_up = holds_up::section(run)?;
     let gaming = gaming::section(run)?;
     let history = history::section(run)?;
+    let live = live::section(run)?;
     let augmented = augmented::section(run)?;
     let (first_screen, verdict) = first_screen::section(run, &params.gates, students::advice(run, &params.gates))?;
     let students = students::section(run, &params.gates)?;
@@ -155,6 +158,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
         holds_up: &holds_up,
         gaming: &gaming,
         history: history.as_ref(),
+        live: live.as_ref(),
         augmented: &augmented,
         scenario: &run.student.feature_set.scenario,
         feature_set_hash: &run.student.feature_set_hash,
@@ -173,6 +177,7 @@ pub(super) fn compose(run: &RunDir, params: &ReportParams) -> Result<Report, Rep
         .picture
         .into_iter()
         .chain(history.into_iter().flat_map(history::Section::into_charts))
+        .chain(live.into_iter().flat_map(live::Section::into_charts))
         .chain(students.map(|s| s.chart))
         .chain(fidelity.into_iter().filter_map(|f| f.chart))
         .chain(front.into_iter().flat_map(size_front::Section::into_charts))

@@ -9,7 +9,7 @@ use sched_distill_judge::{
     evaluator::{ClosedLoop, Departures, Disagreement, Estimate, Estimates, Evaluation, FidelityRow, Lead, Schedule},
 };
 use sched_distill_learn::SizeFront;
-use sched_distill_pipeline::{Advice, Attacks, Latency};
+use sched_distill_pipeline::{Advice, Attacks, Latency, Live, LivePolicy};
 
 /// Beyond this, differences of figures overflow or lose all digits.
 pub(super) const HUGE: f64 = 1e15;
@@ -70,6 +70,60 @@ pub(super) fn advice(advice: &Advice) -> Result<(), String> {
         return Err(format!("the last period takes {} ms, expected a time of at least 0", advice.period.span_ms));
     }
     closed_loop(&advice.closed_loop)
+}
+
+/// Checks what was measured in an engine: schedulers of a load were met by the same queries, and all times are some.
+///
+/// # Errors
+///
+/// The first thing that makes no sense.
+pub(super) fn live(live: &Live) -> Result<(), String> {
+    if live.format_version != Live::FORMAT {
+        return Err(format!(
+            "format version {} is not supported (this build reads {})",
+            live.format_version,
+            Live::FORMAT
+        ));
+    }
+    for cell in &live.cells {
+        let Some(first) = cell.policies.first().filter(|p| p.runs.iter().any(|run| !run.queries.is_empty())) else {
+            return Err(format!("cell `{}` has no run, expected some of each scheduler", cell.name));
+        };
+        let place = |policy: &LivePolicy| format!("cell `{}`, {}", cell.name, policy.name);
+        for policy in &cell.policies {
+            let alike = policy.runs.len() == first.runs.len()
+                && policy.runs.iter().zip(&first.runs).all(|(run, other)| {
+                    run.seed == other.seed && run.queries.iter().map(|q| &q.0).eq(other.queries.iter().map(|q| &q.0))
+                });
+            if !alike {
+                return Err(format!(
+                    "{}: its runs are not those of {}, expected the same seeds and queries",
+                    place(policy),
+                    first.name
+                ));
+            }
+            for run in &policy.runs {
+                let simulated = run.simulated_ms.as_deref().unwrap_or_default();
+                if run.simulated_ms.is_some() && simulated.len() != run.queries.len() {
+                    let (found, wanted) = (simulated.len(), run.queries.len());
+                    return Err(format!(
+                        "{}, seed {}: {found} simulated times for {wanted} queries",
+                        place(policy),
+                        run.seed
+                    ));
+                }
+                let times = run.queries.iter().map(|(_, ms)| ms).chain(simulated);
+                if let Some(ms) = times.into_iter().find(|ms| !(0.0..=HUGE).contains(*ms)) {
+                    return Err(format!(
+                        "{}, seed {}: a query takes {ms} ms, expected a time of at least 0",
+                        place(policy),
+                        run.seed
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn fidelity(r: &FidelityRow) -> Result<(), String> {

@@ -13,7 +13,7 @@ use sched_distill_judge::{
     evaluator::{Estimate, Evaluation, FidelityRow, PolicyOutcome, Role, Schedule},
 };
 use sched_distill_learn::SizeFront;
-use sched_distill_pipeline::{Advice, Attacks, Compared, Latency, RUN_FORMAT, RunInfo};
+use sched_distill_pipeline::{Advice, Attacks, Compared, Latency, Live, RUN_FORMAT, RunInfo};
 use serde::de::DeserializeOwned;
 use std::{
     io::ErrorKind,
@@ -52,6 +52,8 @@ pub(super) struct RunDir {
     pub(super) attacks: Option<Attacks>,
     /// What the owner of the history is told that the run is about; `None` if it is about no history.
     pub(super) advice: Option<Advice>,
+    /// What was measured in an engine that people run; `None` if the student was not tried in one.
+    pub(super) live: Option<Live>,
     /// What a search for edits tried; `None` if `distill augment` was not run.
     pub(super) steps: Option<Vec<Step>>,
 }
@@ -119,6 +121,8 @@ impl RunDir {
         let attacks = attacks.filter(|attacks| student.has_hash(&attacks.student));
         let advice: Option<Advice> = optional(dir, set, Advice::FILE, "distill advise", run_checks::advice)?;
         let advice = advice.filter(|advice| student.has_hash(&advice.student));
+        let live: Option<Live> = optional(dir, set, Live::FILE, "spark/experiment.py", run_checks::live)?;
+        let live = live.filter(|live| student.has_hash(&live.student));
         const EXPLAIN: &str = "distill explain";
         let check = |e: &Explanation| explanation_checks::explanation(e, &student);
         let explanation = optional(dir, set, "explanation.json", EXPLAIN, check)?;
@@ -142,6 +146,7 @@ impl RunDir {
             what_if,
             attacks,
             advice,
+            live,
         })
     }
 

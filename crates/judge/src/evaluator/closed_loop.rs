@@ -220,8 +220,9 @@ pub fn paired(compared: Compared, values: &[Option<f64>], base: &[Option<f64>], 
     paired_held(compared, [values, base], (None, seed))
 }
 
-/// The same, with the interval of a comparison with looks.
-pub(super) fn paired_held(
+/// The same, with the interval of a comparison with looks; one that is planned makes it wide enough for few episodes.
+#[must_use]
+pub fn paired_held(
     compared: Compared,
     [values, base]: [&[Option<f64>]; 2],
     (looks, seed): (Option<&Looks>, u64),

@@ -22,7 +22,7 @@ mod tiny;
 mod verdict;
 
 pub use agreement::{AgreementRow, agreement};
-pub use closed_loop::{Runs, compare, floor, paired};
+pub use closed_loop::{Runs, compare, floor, paired, paired_held};
 pub use departures::{DepartureRow, Departures, DeparturesTally, FORCED, departures};
 pub use disagreement::{Condition, Disagreement, Instead, Region};
 pub use drift::{Drift, DriftTally, DriftWords, FeatureDrift, Read, Stability, drift};
