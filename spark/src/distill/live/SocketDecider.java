@@ -21,6 +21,8 @@ import java.util.concurrent.TimeUnit;
 final class SocketDecider implements Decider {
     private static final long CONNECT_NS = TimeUnit.SECONDS.toNanos(5);
     private static final long RETRY_NS = TimeUnit.SECONDS.toNanos(1);
+    private static final long AWAKE_NS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final int PROCESSORS = Runtime.getRuntime().availableProcessors();
 
     private final Path path;
     private final long usualNs;
@@ -150,7 +152,7 @@ final class SocketDecider implements Decider {
                 received.flip();
                 received = larger.put(received);
             }
-            int n = channel.read(received);
+            int n = readAwake(until);
             if (n < 0) {
                 throw new IOException(path + " has hung up");
             }
@@ -158,6 +160,20 @@ final class SocketDecider implements Decider {
                 await(SelectionKey.OP_READ, until);
             }
         }
+    }
+
+    /**
+     * Waits awake for as long as an answer usually takes: on a busy machine a thread that sleeps is woken late. Where there is one processor, the server needs
+     * it.
+     */
+    private int readAwake(long until) throws IOException {
+        long awake = Math.min(until, System.nanoTime() + AWAKE_NS);
+        int n = channel.read(received);
+        while (n == 0 && PROCESSORS > 1 && System.nanoTime() < awake) {
+            Thread.onSpinWait();
+            n = channel.read(received);
+        }
+        return n;
     }
 
     private void await(int what, long until) throws IOException {

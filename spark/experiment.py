@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Queries of TPC-H in Apache Spark as they come, under Spark's own orders, rules, a network and students.
+
+    pip install pyspark==3.5.9 tpchgen-cli
+    python spark/experiment.py WORK --distill target/release/distill
+
+makes, in the folder WORK: tables, what tasks take (an event log of Spark and a profile), a student that is fitted to it, one file for each run, and
+`WORK/run`, of which `distill report WORK/run` draws the section "Live". It says beforehand how long the runs take. What is there is not done again, so
+that it goes on where it was stopped. Nothing else should run on the machine meanwhile.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import pyspark  # noqa: E402
+
+from live import outcome, workload  # noqa: E402
+from live.engine import Arrival, Engine  # noqa: E402
+from live.policies import FEWEST, FIFO, FITTED, Policy, counts, plugin, policies  # noqa: E402
+from live.tpch import QUERIES, generate  # noqa: E402
+
+# Scale factors of the tables, and what share of the queries is on them.
+SCALES = {"small": 0.02, "medium": 0.1, "large": 0.4}
+SHARES = {"small": 0.6, "medium": 0.3, "large": 0.1}
+# Tasks that read a large table at most.
+PARTS = 8
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How many tasks may run at once, and how many times the time of a core that they take they sleep besides."""
+
+    slots: int
+    factor: float
+
+
+MODES = {"real": Mode(os.cpu_count() or 2, 0.0), "dilated": Mode(8, 7.0)}
+# Share of the time of slots that is asked for. Where they are the machine's own cores, planning of queries has to go on beside them.
+LOADS = {("dilated", "lower"): 0.5, ("dilated", "higher"): 0.8, ("real", "lower"): 0.3, ("real", "higher"): 0.5}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mode at a load."""
+
+    mode: str
+    load: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.mode}-{self.load}"
+
+    @property
+    def slots(self) -> int:
+        return MODES[self.mode].slots
+
+    @property
+    def share(self) -> float:
+        return LOADS[self.mode, self.load]
+
+
+CELLS = [Cell(mode, load) for mode in ("dilated", "real") for load in ("higher", "lower")]
+
+
+class Experiment:
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.work: Path = options.work.resolve()
+        self.distill: Path = options.distill.resolve()
+        self.data = {size: self.work / "data" / size for size in SCALES}
+        self.policies = policies(self.work)
+
+    def build(self) -> Engine:
+        """The plugin, and what makes tasks sleep."""
+        home, classes, jar = Path(pyspark.__file__).parent, self.work / "classes", self.work / "distill-spark.jar"
+        subprocess.run([HERE / "build.sh", home, jar], check=True)
+        dilate = HERE / "tests/distill/tools/Dilate.java"
+        subprocess.run(["javac", "--release", "11", "-nowarn", "-cp", f"{home}/jars/*", "-d", classes, dilate], check=True)
+        return Engine(self.data, [jar, classes], HERE / "tests/log4j2.properties")
+
+    def calibrate(self, engine: Engine, mode: str) -> None:
+        """Each query at each size, alone and in turn; the second time counts, as the first is what Java takes to get going."""
+        folder = self.work / "calibration" / mode
+        if (folder / "jobs.json").exists():
+            return
+        say(f"{mode}: what tasks take, {len(QUERIES) * len(SCALES)} queries twice")
+        folder.mkdir(parents=True, exist_ok=True)
+        every = [Arrival(query, size, 0.0) for size in SCALES for query in QUERIES]
+        with engine.application(*asdict(MODES[mode]).values(), {}) as application:
+            for arrival in every:
+                application.ask(arrival)
+        settings = {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": str(folder),
+            "spark.plugins": "distill.Plugin",
+            "spark.distill.student": "rule:fifo",
+            "spark.distill.mode": "shadow",
+            "spark.distill.profile": str(folder / "profile.json"),
+        }
+        alone = {}
+        with engine.application(*asdict(MODES[mode]).values(), settings) as application:
+            random.Random(0).shuffle(every)
+            for arrival in every:
+                done = application.ask(arrival)
+                alone[arrival.name] = {"took_s": done.took_s, "rows": done.rows}
+            log = folder / application.context.applicationId
+        (folder / "alone.json").write_text(json.dumps(alone, indent=1))
+        workload.imported(self.distill, log, folder / "jobs.json")
+
+    def jobs(self, mode: str) -> workload.Jobs:
+        return workload.by_name(self.work / "calibration" / mode / "jobs.json")
+
+    def gap_s(self, cell: Cell) -> float:
+        """Time from query to query, in the mean, at which this share of the slots' time is asked for."""
+        jobs = self.jobs(cell.mode)
+        each = {name: sum(map(workload.slot_seconds, runs)) / len(runs) for name, runs in jobs.items()}
+        mean = sum(SHARES[name.split()[1]] * work / len(QUERIES) for name, work in each.items())
+        return mean / (cell.slots * cell.share)
+
+    def arrivals(self, cell: Cell, seed: int) -> list[Arrival]:
+        return workload.draw(seed, self.options.queries, self.gap_s(cell), SHARES)
+
+    def fit(self) -> None:
+        """A student that is fitted, and augmented, to queries of what was measured; and the one of the network that comes with distill."""
+        if not (self.work / "builtin/student.json").exists():
+            say("the student of the network that comes with distill")
+            subprocess.run([self.distill, "demo", "--fast", "--quiet", "-o", self.work / "builtin"], check=True)
+        if (self.work / "run/student.json").exists():
+            return
+        cell, file = CELLS[0], self.work / "train.json"
+        # Other queries than those that are measured: seeds of these are small.
+        drawn = workload.draw(1_000_000, 12_000, self.gap_s(cell), SHARES)
+        workload.write(file, drawn, self.jobs(cell.mode), cell.slots, 1_000_000)
+        say("a student, fitted to what was measured")
+        command = [self.distill, "demo", "-o", self.work / "run", "-w", f"json:{file},split=time,window=1m,offers=task", "-t", self.options.teacher]
+        subprocess.run(command, check=True)
+
+    def result(self, cell: Cell, seed: int, policy: Policy) -> Path:
+        return self.work / "cells" / cell.name / f"seed-{seed}" / f"{policy.name.replace(' ', '-').replace(',', '')}.json"
+
+    def left(self) -> list[tuple[Cell, int, Policy]]:
+        """Runs that are not there, by seed, so that what is there is paired; within a seed in random order."""
+        todo = []
+        for seed in range(self.options.seeds):
+            block = [
+                (cell, seed, policy)
+                for cell in CELLS
+                for policy in self.policies
+                if (cell == CELLS[0] or policy.name in (FIFO, FEWEST, FITTED))
+                and (not self.options.cell or cell.name in self.options.cell)
+                and (not self.options.policy or policy.name in self.options.policy)
+            ]
+            random.Random(seed).shuffle(block)
+            todo += [one for one in block if not self.result(*one).exists()]
+        return todo
+
+    def expected_s(self, cell: Cell) -> float:
+        """About how long a run takes: queries come, the last ones end, an application starts."""
+        return self.options.queries * self.gap_s(cell) * 1.15 + 8.0
+
+    def run(self, engine: Engine, cell: Cell, seed: int, policy: Policy) -> None:
+        arrivals, mode = self.arrivals(cell, seed), MODES[cell.mode]
+        with plugin(policy, self.distill, self.work / "calibration" / cell.mode / "profile.json") as settings:
+            with engine.application(mode.slots, mode.factor, settings) as application:
+                for size in SCALES:
+                    application.ask(Arrival(6, size, 0.0))
+                done = application.run(arrivals, policy.pools)
+            counted = counts(settings)
+        alone = json.loads((self.work / "calibration" / cell.mode / "alone.json").read_text())
+        wrong = [one.name for one in done if one.rows != alone[one.name]["rows"]]
+        if wrong:
+            sys.exit(f"{policy.name}, {cell.name}, seed {seed}: other results than without the plugin: {', '.join(wrong)}")
+        file = self.result(cell, seed, policy)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps({"queries": [asdict(one) for one in done], "counts": counted}))
+        part.rename(file)
+
+    def warm(self, engine: Engine) -> None:
+        """Lets Java compile what queries take, which makes the first ones ten times as long."""
+        with engine.application(MODES["real"].slots, 0.0, {}) as application:
+            for _ in range(2):
+                for query in QUERIES:
+                    application.ask(Arrival(query, "medium", 0.0))
+
+    def measure(self, engine: Engine) -> None:
+        todo = self.left()
+        total = sum(self.expected_s(cell) for cell, _, _ in todo)
+        say(f"{len(todo)} runs of {self.options.queries} queries, about {total / 60:.0f} min")
+        if self.options.plan:
+            return
+        if todo:
+            self.warm(engine)
+        begin, gone = time.monotonic(), 0.0
+        for number, (cell, seed, policy) in enumerate(todo, 1):
+            self.run(engine, cell, seed, policy)
+            gone += self.expected_s(cell)
+            left = (time.monotonic() - begin) / gone * (total - gone)
+            mean = outcome.mean_s(self.result(cell, seed, policy))
+            say(f"{number}/{len(todo)} {cell.name} seed {seed} {policy.name}: mean {mean:.2f} s; {left / 60:.0f} min left")
+
+    def predict(self) -> None:
+        """The same queries in the simulator."""
+        for cell in CELLS:
+            for seed in range(self.options.seeds):
+                for policy in self.policies:
+                    file = self.result(cell, seed, policy)
+                    predicted = file.with_suffix(".simulated")
+                    if policy.simulated is None or not file.exists() or predicted.exists():
+                        continue
+                    drawn = file.with_name("workload.json")
+                    workload.write(drawn, self.arrivals(cell, seed), self.jobs(cell.mode), cell.slots, seed)
+                    predicted.write_text(json.dumps(workload.simulated(self.distill, drawn, policy.simulated)))
+
+    def cells(self) -> list[dict]:
+        """What is there, cell by cell, of seeds of which all policies of the cell are there."""
+        cells = []
+        for cell in CELLS:
+            taking_part = [p for p in self.policies if any(self.result(cell, seed, p).exists() for seed in range(self.options.seeds))]
+            seeds = [seed for seed in range(self.options.seeds) if all(self.result(cell, seed, p).exists() for p in taking_part)]
+            if not taking_part or not seeds:
+                continue
+            cells.append({
+                "name": cell.name,
+                "slots": cell.slots,
+                "load": cell.share,
+                "dilated": MODES[cell.mode].factor,
+                "policies": [self.measured(cell, seeds, policy) for policy in taking_part],
+            })
+        return cells
+
+    def measured(self, cell: Cell, seeds: list[int], policy: Policy) -> dict:
+        runs = []
+        for seed in seeds:
+            file = self.result(cell, seed, policy)
+            run, predicted = json.loads(file.read_text()), file.with_suffix(".simulated")
+            queries = [[one["name"], round(one["took_s"] * 1000)] for one in run["queries"]]
+            simulated = [round(s * 1000) for s in json.loads(predicted.read_text())] if predicted.exists() else None
+            runs.append({"seed": seed, "queries": queries, "simulated_ms": simulated, "counts": run["counts"]})
+        return {"name": policy.name, "kind": policy.kind, "runs": runs}
+
+
+def say(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path, help="folder of the experiment; it goes on with what is there")
+    parser.add_argument("--distill", type=Path, default=HERE.parent / "target/release/distill", help="the program (default: %(default)s)")
+    parser.add_argument("--teacher", default="decima", help="whom the student is fitted to (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=10, help="runs of each policy, each with other arrivals (default: %(default)s)")
+    parser.add_argument("--queries", type=int, default=40, help="queries of a run (default: %(default)s)")
+    parser.add_argument("--cell", action="append", choices=[cell.name for cell in CELLS], help="only this cell; repeatable")
+    parser.add_argument("--policy", action="append", help="only this policy; repeatable")
+    parser.add_argument("--plan", action="store_true", help="say how long the runs take, and end")
+    experiment = Experiment(parser.parse_args())
+    for size, scale in SCALES.items():
+        generate(experiment.data[size], scale, PARTS)
+    engine = experiment.build()
+    for mode in MODES:
+        experiment.calibrate(engine, mode)
+    experiment.fit()
+    experiment.measure(engine)
+    experiment.predict()
+    if cells := experiment.cells():
+        file = outcome.write(experiment.work / "run", cells)
+        say(f"{file}; `distill report {file.parent}` draws it")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Parts of `spark/experiment.py`."""
