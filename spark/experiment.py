@@ -27,14 +27,7 @@ import pyspark  # noqa: E402
 from live import outcome, workload  # noqa: E402
 from live.engine import Arrival, Engine  # noqa: E402
 from live.policies import FEWEST, FIFO, FITTED, Policy, counts, plugin, policies  # noqa: E402
-from live.tpch import QUERIES, generate  # noqa: E402
-
-# Scale factors of the tables, and what share of the queries is on them.
-SCALES = {"small": 0.02, "medium": 0.1, "large": 0.4}
-SHARES = {"small": 0.6, "medium": 0.3, "large": 0.1}
-# Tasks that read a large table at most.
-PARTS = 8
-
+from live.tpch import PARTS, QUERIES, SCALES, SHARES, generate  # noqa: E402
 
 @dataclass(frozen=True)
 class Mode:
@@ -138,7 +131,7 @@ class Experiment:
         if (self.work / "run/student.json").exists():
             return
         cell, file = CELLS[0], self.work / "train.json"
-        # Other queries than those that are measured: seeds of these are small.
+        # Other arrivals than those that are measured, whose seeds are small; of the same queries.
         drawn = workload.draw(1_000_000, 12_000, self.gap_s(cell), SHARES)
         workload.write(file, drawn, self.jobs(cell.mode), cell.slots, 1_000_000)
         say("a student, fitted to what was measured")
@@ -147,6 +140,14 @@ class Experiment:
 
     def result(self, cell: Cell, seed: int, policy: Policy) -> Path:
         return self.work / "cells" / cell.name / f"seed-{seed}" / f"{policy.name.replace(' ', '-').replace(',', '')}.json"
+
+    def is_there(self, cell: Cell, seed: int, policy: Policy) -> bool:
+        """Whether a run of as many queries was measured, under this very student."""
+        file = self.result(cell, seed, policy)
+        if not file.exists():
+            return False
+        run = json.loads(file.read_text())
+        return len(run["queries"]) == self.options.queries and run["student"] == policy.student_hash()
 
     def left(self) -> list[tuple[Cell, int, Policy]]:
         """Runs that are not there, by seed, so that what is there is paired; within a seed in random order."""
@@ -161,7 +162,7 @@ class Experiment:
                 and (not self.options.policy or policy.name in self.options.policy)
             ]
             random.Random(seed).shuffle(block)
-            todo += [one for one in block if not self.result(*one).exists()]
+            todo += [one for one in block if not self.is_there(*one)]
         return todo
 
     def expected_s(self, cell: Cell) -> float:
@@ -183,8 +184,9 @@ class Experiment:
         file = self.result(cell, seed, policy)
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")
-        part.write_text(json.dumps({"queries": [asdict(one) for one in done], "counts": counted}))
+        part.write_text(json.dumps({"queries": [asdict(one) for one in done], "counts": counted, "student": policy.student_hash()}))
         part.rename(file)
+        file.with_suffix(".simulated").unlink(missing_ok=True)
 
     def warm(self, engine: Engine) -> None:
         """Lets Java compile what queries take, which makes the first ones ten times as long."""
@@ -209,26 +211,35 @@ class Experiment:
             mean = outcome.mean_s(self.result(cell, seed, policy))
             say(f"{number}/{len(todo)} {cell.name} seed {seed} {policy.name}: mean {mean:.2f} s; {left / 60:.0f} min left")
 
+    def driver(self, mode: str) -> dict[str, float]:
+        """Time of the driver by query, s."""
+        alone = json.loads((self.work / "calibration" / mode / "alone.json").read_text())
+        return workload.driver_s(self.distill, self.jobs(mode), {name: one["took_s"] for name, one in alone.items()}, MODES[mode].slots)
+
     def predict(self) -> None:
-        """The same queries in the simulator."""
+        """The same queries in the simulator, each from when the driver has done its part."""
+        drivers = {mode: self.driver(mode) for mode in MODES}
         for cell in CELLS:
             for seed in range(self.options.seeds):
                 for policy in self.policies:
                     file = self.result(cell, seed, policy)
                     predicted = file.with_suffix(".simulated")
-                    if policy.simulated is None or not file.exists() or predicted.exists():
+                    if policy.simulated is None or not self.is_there(cell, seed, policy) or predicted.exists():
                         continue
                     drawn = file.with_name("workload.json")
-                    workload.write(drawn, self.arrivals(cell, seed), self.jobs(cell.mode), cell.slots, seed)
-                    predicted.write_text(json.dumps(workload.simulated(self.distill, drawn, policy.simulated)))
+                    arrivals, driver = self.arrivals(cell, seed), drivers[cell.mode]
+                    workload.write(drawn, arrivals, self.jobs(cell.mode), cell.slots, seed, driver)
+                    took = workload.simulated(self.distill, drawn, policy.simulated)
+                    predicted.write_text(json.dumps([s + driver[arrival.name] for s, arrival in zip(took, arrivals, strict=True)]))
 
     def cells(self) -> list[dict]:
         """What is there, cell by cell, of seeds of which all policies of the cell are there."""
         cells = []
         for cell in CELLS:
-            taking_part = [p for p in self.policies if any(self.result(cell, seed, p).exists() for seed in range(self.options.seeds))]
-            seeds = [seed for seed in range(self.options.seeds) if all(self.result(cell, seed, p).exists() for p in taking_part)]
-            if not taking_part or not seeds:
+            seeds = range(self.options.seeds)
+            taking_part = [p for p in self.policies if any(self.is_there(cell, seed, p) for seed in seeds)]
+            seeds = [seed for seed in seeds if all(self.is_there(cell, seed, p) for p in taking_part)]
+            if not seeds or taking_part[0].name != FIFO:
                 continue
             cells.append({
                 "name": cell.name,

@@ -13,6 +13,8 @@ versions=("$@")
 ((${#versions[@]})) || versions=(3.5.9 4.0.5 4.1.4 4.2.1 4.3.0)
 
 student=$PWD/tests/compat/dag/student.json
+# Is asked over a socket, if it was built: the newest one.
+program=$(ls -t "$PWD"/target/{release,debug}/distill 2>/dev/null | head -1 || true)
 jar=$PWD/target/spark/distill-spark.jar
 tests=$PWD/target/spark/tests
 # What Spark's own scripts open of the JDK.
@@ -29,7 +31,7 @@ run() {
     local home; home=$(home "$1"); shift
     local scala=2.13; [[ -e $(echo "$home"/jars/scala-library-2.12.*) ]] && scala=2.12
     SPARK_HOME=$home SPARK_SCALA_VERSION=$scala java "${opens[@]}" -Dlog4j2.configurationFile="$PWD/spark/tests/log4j2.properties" \
-        -Ddistill.executor.classes="$tests:$jar" -cp "$tests:$jar:$home/jars/*" "$@"
+        -Ddistill.executor.classes="$tests:$jar" -Ddistill.program="$program" -cp "$tests:$jar:$home/jars/*" "$@"
 }
 
 for version in "${versions[@]}"; do

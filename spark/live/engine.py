@@ -96,12 +96,12 @@ class Application:
                 schemas[path] = frame.schema
                 frame.createOrReplaceTempView(table)
 
-    def ask(self, arrival: Arrival, pool: str | None = None) -> Done:
-        """Runs a query now, in this thread."""
+    def ask(self, arrival: Arrival, pool: str | None = None, begin: float | None = None) -> Done:
+        """Runs a query now, in this thread; it takes from `begin` on, from now if that is not told."""
+        begin = time.monotonic() if begin is None else begin
         self.context.setJobDescription(arrival.name)
         if pool is not None:
             self.context.setLocalProperty("spark.scheduler.pool", pool)
-        begin = time.monotonic()
         rows = self.sessions[arrival.size].sql(QUERIES[arrival.query]).collect()
         took = time.monotonic() - begin
         return Done(arrival.name, arrival.at_s, took, fingerprint(rows))
@@ -113,9 +113,10 @@ class Application:
         begin = time.monotonic() + 0.2
 
         def serve(i: int) -> None:
-            time.sleep(max(0.0, begin + arrivals[i].at_s - time.monotonic()))
+            due = begin + arrivals[i].at_s
+            time.sleep(max(0.0, due - time.monotonic()))
             try:
-                done[i] = self.ask(arrivals[i], f"query-{i}" if pools else None)
+                done[i] = self.ask(arrivals[i], f"query-{i}" if pools else None, due)
             except Exception as error:  # noqa: BLE001 - of any kind; the run is told to have failed
                 failed.append(error)
 

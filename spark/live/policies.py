@@ -1,5 +1,6 @@
 """Who orders the stages: Spark itself, rules in the plugin, a network over a socket, students."""
 
+import hashlib
 import subprocess
 import tempfile
 import time
@@ -23,6 +24,11 @@ class Policy:
     served: str | None = None
     # The policy in the simulator; none where there is none.
     simulated: str | None = None
+
+    def student_hash(self) -> str | None:
+        """Of the student's file, if that is one."""
+        path = Path(self.student) if self.student else None
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else None
 
     @property
     def pools(self) -> bool:

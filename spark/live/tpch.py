@@ -8,6 +8,12 @@ from pathlib import Path
 
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
 
+# Scale factors of the tables, and what share of the queries is on them.
+SCALES = {"small": 0.02, "medium": 0.1, "large": 0.4}
+SHARES = {"small": 0.6, "medium": 0.3, "large": 0.1}
+# Tasks that read a large table at most.
+PARTS = 8
+
 # Money of a line after its discount.
 PAID = "l_extendedprice * (1 - l_discount)"
 

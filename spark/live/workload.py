@@ -42,8 +42,8 @@ def slot_seconds(job: dict) -> float:
     return sum(stage["num_tasks"] * mean(stage["durations"]) for stage in job["stages"]) / 1000
 
 
-def write(file: Path, arrivals: list[Arrival], jobs: Jobs, slots: int, seed: int) -> None:
-    """A workload of these arrivals, each as one of the runs that were measured."""
+def write(file: Path, arrivals: list[Arrival], jobs: Jobs, slots: int, seed: int, driver: dict[str, float] | None = None) -> None:
+    """A workload of these arrivals, each as one of the runs that were measured; stages can start when the driver has done its part, where that is told, s."""
     stream = random.Random(seed)
     all_jobs = []
     for arrival in arrivals:
@@ -51,7 +51,7 @@ def write(file: Path, arrivals: list[Arrival], jobs: Jobs, slots: int, seed: int
         stages = [{key: value for key, value in stage.items() if key != "runs"} for stage in job["stages"]]
         all_jobs.append({
             "name": arrival.name,
-            "arrival_ms": round(1000 * arrival.at_s, 3),
+            "arrival_ms": round(1000 * (arrival.at_s + (driver or {}).get(arrival.name, 0.0)), 3),
             "edges": job.get("edges", []),
             "stages": stages,
         })
@@ -68,7 +68,7 @@ def by_name(file: Path) -> Jobs:
 
 
 def simulated(distill: Path, file: Path, policy: str) -> list[float]:
-    """How long each query of a workload takes in the simulator, s, in order of arrival."""
+    """How long each query of a workload takes in the simulator, s, in the order of the file."""
     with tempfile.TemporaryDirectory() as folder:
         spec = f"json:{file},split=none,offers=task"
         subprocess.run([distill, "simulate", "-w", spec, "-p", policy, "-n", "1", "--event-log", folder, "--quiet"],
@@ -81,4 +81,20 @@ def simulated(distill: Path, file: Path, policy: str) -> list[float]:
                 begin[event["Job ID"]] = event["Submission Time"]
             elif event["Event"] == "SparkListenerJobEnd":
                 end[event["Job ID"]] = event["Completion Time"]
-        return [(end[job] - begin[job]) / 1000 for job in sorted(begin)]
+        took = [(end[job] - begin[job]) / 1000 for job in sorted(begin)]
+    # The simulator numbers jobs by arrival, those of one instant as they stand in the file.
+    arrivals = [job["arrival_ms"] for job in json.loads(file.read_text())["jobs"]]
+    order = sorted(range(len(arrivals)), key=arrivals.__getitem__)
+    return [s for _, s in sorted(zip(order, took, strict=True))]
+
+
+def driver_s(distill: Path, jobs: Jobs, alone: dict[str, float], slots: int) -> dict[str, float]:
+    """What each query takes besides its tasks, s: planning it, asking for stages one after the other, fetching rows. That is what it took alone, less what it
+    takes alone in the simulator, which knows tasks only."""
+    names = list(jobs)
+    apart = [Arrival(int(name[1:3]), name.split()[1], 1000.0 * i) for i, name in enumerate(names)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "alone.json"
+        write(file, apart, jobs, slots, 0)
+        tasks = simulated(distill, file, "fifo,source=any")
+    return {name: max(0.0, alone[name] - s) for name, s in zip(names, tasks, strict=True)}

@@ -35,7 +35,8 @@ public final class Plugin implements SparkPlugin {
         @Override
         public Map<String, String> init(SparkContext context, PluginContext plugin) {
             this.context = context;
-            context.addSparkListener(listener);
+            // In a queue of its own nothing is dropped because others are slow.
+            context.listenerBus().addToQueue(listener, "distill");
             return Collections.emptyMap();
         }
 

@@ -27,14 +27,14 @@ final class Asking {
                 long now = System.nanoTime();
                 numbers.decisions.inc();
                 numbers.decisionMicros.update((now - began) / 1000);
-                if (patience.took(now - began, now)) {
+                if (patience.took(now - began, now, true)) {
                     numbers.late.inc();
                 }
                 return true;
             } catch (Exception | LinkageError | StackOverflowError e) {
                 complain("the student gave no answer", e);
                 long now = System.nanoTime();
-                patience.took(now - began, now);
+                patience.took(now - began, now, false);
                 numbers.fallbacks.inc();
                 return false;
             }

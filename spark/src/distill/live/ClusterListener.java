@@ -71,7 +71,8 @@ public final class ClusterListener extends SparkListener {
         TaskInfo info = ended.taskInfo();
         if (info != null && info.successful()) {
             int stage = ended.stageId();
-            double ms = info.duration();
+            // Clocks may be set back.
+            double ms = Math.max(0, info.duration());
             events.add(queries -> queries.taskEnded(stage, ms));
         }
     }

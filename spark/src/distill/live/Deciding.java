@@ -31,6 +31,8 @@ final class Deciding implements Offers.Way {
     private final Assignments answers = new Assignments();
     /** Stages with a quota, in the order in which they got it. */
     private final List<QueryStage> chosen = new ArrayList<>();
+    /** The stage that was put first in this offer, since it was passed over for long. */
+    private QueryStage overdue;
     /** Whether the student left slots idle on purpose. */
     private boolean abstained;
 
@@ -50,6 +52,7 @@ final class Deciding implements Offers.Way {
     public LaunchQueue before(ArrayBuffer<TaskSetManager> own, int free, LaunchTurns turns) {
         chosen.clear();
         abstained = false;
+        overdue = null;
         int left = free;
         if (left > 0) {
             left -= passedOver(left);
@@ -80,6 +83,7 @@ final class Deciding implements Offers.Way {
             return 0;
         }
         numbers.passedOver.inc();
+        overdue = longest;
         int slots = needs(longest);
         // For the state it is at work already.
         longest.kept += slots;
@@ -206,6 +210,10 @@ final class Deciding implements Offers.Way {
 
     @Override
     public void after(int launched, int free) {
+        if (overdue != null && overdue.launched == 0) {
+            // It refused: it waits for certain executors. The next one is not to wait behind it.
+            overdue.passedOver = 0;
+        }
         if (launched == 0) {
             return;
         }

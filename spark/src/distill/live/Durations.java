@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -43,7 +44,15 @@ final class Durations {
         }
     }
 
-    private final Map<String, List<Stage>> queries = new TreeMap<>();
+    /** Those seen last stay. */
+    private final Map<String, List<Stage>> queries = new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, List<Stage>> eldest) {
+            return size() > MOST_QUERIES;
+        }
+    };
     private double allMs;
     private long all;
 
@@ -65,9 +74,6 @@ final class Durations {
     void saw(QueryStage stage) {
         List<Stage> stages = queries.get(stage.query.key);
         if (stages == null) {
-            if (queries.size() >= MOST_QUERIES) {
-                return;
-            }
             stages = new ArrayList<>();
             queries.put(stage.query.key, stages);
         }
@@ -145,7 +151,7 @@ final class Durations {
         ObjectNode root = mapper.createObjectNode();
         root.put("format", FORMAT);
         ObjectNode all = root.putObject("queries");
-        for (Map.Entry<String, List<Stage>> query : queries.entrySet()) {
+        for (Map.Entry<String, List<Stage>> query : new TreeMap<>(queries).entrySet()) {
             ArrayNode stages = all.putArray(query.getKey());
             for (Stage stage : query.getValue()) {
                 ObjectNode item = stages.addObject();

@@ -9,15 +9,19 @@ import java.nio.file.StandardOpenOption;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The log: a line of the protocol of {@code distill serve} for each round, written by a thread of its own. Where the disk cannot follow, lines are
  * left out and counted; each has the whole state, so that the others can be read all the same.
  */
 final class Lines implements AutoCloseable {
+    /** Lines that wait for the disk, and their characters. */
     private static final int MOST_WAITING = 10_000;
+    private static final long MOST_CHARACTERS = 32_000_000;
 
     private final BlockingQueue<String> waiting = new ArrayBlockingQueue<>(MOST_WAITING);
+    private final AtomicLong characters = new AtomicLong();
     private final BufferedWriter writer;
     private final Thread thread;
     private final Numbers numbers;
@@ -38,8 +42,10 @@ final class Lines implements AutoCloseable {
     }
 
     void add(String line) {
-        if (broken || !waiting.offer(line)) {
+        if (broken || characters.get() > MOST_CHARACTERS || !waiting.offer(line)) {
             numbers.lostLines.inc();
+        } else {
+            characters.addAndGet(line.length());
         }
     }
 
@@ -48,6 +54,7 @@ final class Lines implements AutoCloseable {
             while (true) {
                 String line = waiting.poll(200, TimeUnit.MILLISECONDS);
                 if (line != null) {
+                    characters.addAndGet(-line.length());
                     writer.write(line);
                     writer.write('\n');
                 } else {

@@ -28,6 +28,8 @@ final class Mirror {
     /** After an error: nothing that was told is believed. */
     void startAnew() {
         state = new ClusterState(1);
+        gone.clear();
+        queries.handOver(gone);
         for (Query query : queries.all()) {
             query.told = false;
             query.graphChanged = true;
@@ -40,7 +42,7 @@ final class Mirror {
         state.setTime(nowMs);
         state.setNumExecutors(slots);
         gone.clear();
-        queries.forget(gone);
+        queries.handOver(gone);
         for (int i = 0; i < gone.size(); i++) {
             if (gone.get(i).told) {
                 state.removeJob(gone.get(i).number);

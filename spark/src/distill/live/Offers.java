@@ -48,7 +48,7 @@ final class Offers implements LaunchTurns.Ear {
     void added(TaskSetManager set) {
         try {
             queries.added(set, clock.ms());
-        } catch (RuntimeException | LinkageError e) {
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
             failed(e);
         }
     }
@@ -56,7 +56,7 @@ final class Offers implements LaunchTurns.Ear {
     void removed(TaskSetManager set) {
         try {
             queries.removed(set);
-        } catch (RuntimeException | LinkageError e) {
+        } catch (RuntimeException | LinkageError | StackOverflowError e) {
             failed(e);
         }
     }
@@ -66,6 +66,7 @@ final class Offers implements LaunchTurns.Ear {
         long began = System.nanoTime();
         try {
             listener.drain(queries);
+            queries.forget();
             if (own.isEmpty()) {
                 return own;
             }

@@ -22,10 +22,12 @@ final class Patience {
         return !paused;
     }
 
-    /** An answer, or its absence, took so long; whether that was too long. */
-    boolean took(long ns, long now) {
+    /** An answer, or its absence, took so long; whether that was too long. Who says at once that there is none ends no row of late answers. */
+    boolean took(long ns, long now, boolean answered) {
         if (ns <= LATE_NS) {
-            row = 0;
+            if (answered) {
+                row = 0;
+            }
             return false;
         }
         late(now);

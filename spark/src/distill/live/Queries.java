@@ -1,9 +1,12 @@
 package distill.live;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -21,6 +24,10 @@ import org.apache.spark.scheduler.TaskSetManager;
  * earlier runs of it had besides is expected to come.
  */
 final class Queries {
+    private static final int MOST_ENDED = 10_000;
+    /** After so many task sets it is looked whether the end of a job was missed. */
+    private static final int SETS_TO_LOOK = 1000;
+
     private final DAGScheduler dag;
     private final Durations durations;
     private final List<Query> queries = new ArrayList<>();
@@ -28,7 +35,19 @@ final class Queries {
     private final Map<Integer, Query> bySparkJob = new HashMap<>();
     private final Map<TaskSetManager, QueryStage> bySet = new IdentityHashMap<>();
     private final Map<Integer, QueryStage> bySparkStage = new HashMap<>();
+    /** SQL executions that have ended: what comes of them later is no part of a query that grows. */
+    private final Set<String> ended = Collections.newSetFromMap(new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+            return size() > MOST_ENDED;
+        }
+    });
+    /** Queries that are over and that the state still knows. */
+    private final List<Query> gone = new ArrayList<>();
     private int next;
+    private long sets;
     /** Whether something has ended since somebody looked which queries are over. */
     private boolean mayBeOver;
 
@@ -68,14 +87,47 @@ final class Queries {
             // The job was cancelled a moment ago; the set will go as well.
             return;
         }
+        if (++sets % SETS_TO_LOOK == 0) {
+            lookForEnds();
+        }
         Query query = query(job, nowMs);
         addGraph(query, job.finalStage(), new HashSet<>());
         QueryStage stage = query.bySparkId.get(set.stageId());
         if (stage == null) {
-            return;
+            // It is run again: its output was there when the graph was read, and has been lost since.
+            Stage lost = Scala.orNull(dag.stageIdToStage().get(set.stageId()));
+            if (lost == null) {
+                return;
+            }
+            stage = known(query, lost);
+            if (stage == null) {
+                stage = add(query, lost, new int[0]);
+            }
         }
         stage.sets.add(set);
         bySet.put(set, stage);
+        lookForOutputs(query);
+    }
+
+    /** Stages that another query runs for this one have no task sets here: they are over when their output is there. */
+    private void lookForOutputs(Query query) {
+        for (QueryStage stage : query.stages) {
+            if (stage.sparkId >= 0 && stage.sets.isEmpty() && stage.completed < stage.tasks) {
+                Stage found = Scala.orNull(dag.stageIdToStage().get(stage.sparkId));
+                if (found instanceof ShuffleMapStage && ((ShuffleMapStage) found).isAvailable()) {
+                    stage.completed = stage.tasks;
+                }
+            }
+        }
+    }
+
+    /** Ends jobs that the scheduler does not know any more: what is told of an end may get lost. On the thread of the DAG scheduler. */
+    private void lookForEnds() {
+        for (Integer job : new ArrayList<>(bySparkJob.keySet())) {
+            if (!dag.jobIdToActiveJob().contains(job)) {
+                jobEnded(job);
+            }
+        }
     }
 
     /** A task set has gone. */
@@ -99,6 +151,10 @@ final class Queries {
         if (sql == null) {
             sql = property(properties, "spark.sql.execution.id");
         }
+        if (ended.contains(sql)) {
+            // A thread that outlives the execution that it was begun in.
+            sql = null;
+        }
         Object origin = sql != null ? sql : (Object) job.jobId();
         Query query = byOrigin.get(origin);
         if (query == null) {
@@ -107,7 +163,8 @@ final class Queries {
             queries.add(query);
             byOrigin.put(origin, query);
             query.origin = origin;
-            if (sql != null) {
+            // What is known by a place in the program alone may be many queries.
+            if (sql != null && description != null) {
                 expect(query);
             }
         }
@@ -130,9 +187,23 @@ final class Queries {
         }
     }
 
-    /** Adds a stage and those that it waits for, parents first; stages whose output is there already never come. */
+    /** The stage of a query that Spark's is, or null; it goes by this number of Spark's from now on. */
+    private QueryStage known(Query query, Stage stage) {
+        QueryStage known = query.bySparkId.get(stage.id());
+        if (known == null && stage instanceof ShuffleMapStage) {
+            known = query.byShuffle.get(((ShuffleMapStage) stage).shuffleDep().shuffleId());
+            if (known != null) {
+                known.sparkId = stage.id();
+                query.bySparkId.put(stage.id(), known);
+                bySparkStage.put(stage.id(), known);
+            }
+        }
+        return known;
+    }
+
+    /** Adds a stage and those that it waits for, parents first; stages whose output others have made never come. */
     private void addGraph(Query query, Stage stage, Set<Integer> seen) {
-        if (!seen.add(stage.id()) || query.bySparkId.containsKey(stage.id())) {
+        if (!seen.add(stage.id()) || known(query, stage) != null) {
             return;
         }
         if (stage instanceof ShuffleMapStage && ((ShuffleMapStage) stage).isAvailable()) {
@@ -147,23 +218,39 @@ final class Queries {
                 parents.add(known.number);
             }
         }
-        int[] numbers = parents.stream().mapToInt(Integer::intValue).sorted().distinct().toArray();
-        QueryStage added = place(query, stage, numbers);
+        add(query, stage, parents.stream().mapToInt(Integer::intValue).sorted().distinct().toArray());
+    }
+
+    private QueryStage add(Query query, Stage stage, int[] parents) {
+        QueryStage added = place(query, stage, parents);
         query.bySparkId.put(stage.id(), added);
+        if (stage instanceof ShuffleMapStage) {
+            query.byShuffle.put(((ShuffleMapStage) stage).shuffleDep().shuffleId(), added);
+        }
         bySparkStage.put(stage.id(), added);
         query.graphChanged = true;
         durations.saw(added);
+        return added;
     }
 
-    /** The first stage that was expected and has not come, or a new one. */
+    /** The stage that was expected and has not come, of those most like it the first; or a new one. Stages may come in another order than before. */
     private QueryStage place(Query query, Stage stage, int[] parents) {
+        QueryStage best = null;
+        int alike = -1;
         for (QueryStage expected : query.stages) {
             if (expected.sparkId < 0) {
-                expected.sparkId = stage.id();
-                expected.tasks = stage.numTasks();
-                expected.parents = parents;
-                return expected;
+                int now = (Arrays.equals(expected.parents, parents) ? 2 : 0) + (expected.tasks == stage.numTasks() ? 1 : 0);
+                if (now > alike) {
+                    best = expected;
+                    alike = now;
+                }
             }
+        }
+        if (best != null) {
+            best.sparkId = stage.id();
+            best.tasks = stage.numTasks();
+            best.parents = parents;
+            return best;
         }
         int number = query.stages.size();
         QueryStage added =
@@ -189,6 +276,7 @@ final class Queries {
     /** A SQL execution has ended: no more jobs of it come. */
     void sqlEnded(long execution) {
         mayBeOver = true;
+        ended.add(Long.toString(execution));
         Query query = byOrigin.get(Long.toString(execution));
         if (query != null) {
             query.mayGrow = false;
@@ -204,8 +292,14 @@ final class Queries {
         }
     }
 
-    /** Forgets queries that are over; they are added to {@code gone}. */
-    void forget(List<Query> gone) {
+    /** Hands out the queries that are over and that the state still knows. */
+    void handOver(List<Query> to) {
+        to.addAll(gone);
+        gone.clear();
+    }
+
+    /** Forgets queries that are over. */
+    void forget() {
         if (!mayBeOver) {
             return;
         }
@@ -215,10 +309,10 @@ final class Queries {
             if (query.isOver()) {
                 queries.remove(i);
                 byOrigin.remove(query.origin);
-                for (QueryStage stage : query.stages) {
-                    bySparkStage.remove(stage.sparkId, stage);
+                query.bySparkId.forEach(bySparkStage::remove);
+                if (query.told) {
+                    gone.add(query);
                 }
-                gone.add(query);
             }
         }
     }

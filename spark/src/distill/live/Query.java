@@ -19,6 +19,8 @@ final class Query {
     final Source source;
     final List<QueryStage> stages = new ArrayList<>();
     final Map<Integer, QueryStage> bySparkId = new HashMap<>();
+    /** Stages that write a shuffle, by its number: jobs of one query that come later know them by other numbers of stages. */
+    final Map<Integer, QueryStage> byShuffle = new HashMap<>();
     /** Jobs of Spark that have begun and not ended, as far as was heard. */
     int openJobs;
     /** Whether more jobs may come: a SQL execution that has not ended. */

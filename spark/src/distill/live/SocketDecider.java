@@ -59,7 +59,6 @@ final class SocketDecider implements Decider {
         tried = true;
         triedAt = System.nanoTime();
         channel = open();
-        channel.configureBlocking(false);
         selector = Selector.open();
         channel.register(selector, SelectionKey.OP_READ);
         send("{\"type\":\"hello\",\"protocol\":1}\n", until);
@@ -75,7 +74,12 @@ final class SocketDecider implements Decider {
             Object address = Class.forName("java.net.UnixDomainSocketAddress").getMethod("of", Path.class).invoke(null, path);
             Object family = StandardProtocolFamily.valueOf("UNIX");
             SocketChannel opened = (SocketChannel) SocketChannel.class.getMethod("open", ProtocolFamily.class).invoke(null, family);
-            opened.connect((SocketAddress) address);
+            opened.configureBlocking(false);
+            if (!opened.connect((SocketAddress) address)) {
+                // A server that hangs, and lets nobody in.
+                opened.close();
+                throw new IOException(path + " lets nobody in");
+            }
             return opened;
         } catch (ReflectiveOperationException | IllegalArgumentException e) {
             throw new IOException("sockets of Unix need Java 16 or newer, this is " + System.getProperty("java.version"), e);

@@ -219,6 +219,7 @@ public final class LiveTest {
                 check(counts.getOrDefault("offers", 0L) == 0, "not refused:", String.join("=", wrong), counts);
             }
         });
+        test("a_server_on_a_socket_decides_and_its_end_ends_nothing", this::socket);
         test("one_context_after_another", () -> {
             for (int i = 0; i < 3; i++) {
                 App app = decide(student);
@@ -262,6 +263,32 @@ public final class LiveTest {
         return sum;
     }
 
+    /** Asks {@code distill serve}, which is killed in the middle. */
+    private void socket() throws Exception {
+        String program = System.getProperty("distill.program", "");
+        if (program.isEmpty()) {
+            System.out.println("NOT RUN: without -Ddistill.program=PATH nobody is there to ask");
+            return;
+        }
+        Path socket = Files.createTempDirectory("distill-socket").resolve("socket");
+        Process server = new ProcessBuilder(program, "serve", "--quiet", "--policy", "student:" + student, "--listen", "unix:" + socket)
+                .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+        try {
+            for (int i = 0; i < 400 && !Files.exists(socket); i++) {
+                Thread.sleep(50);
+            }
+            App app = decide("unix:" + socket);
+            mixed(app, 12);
+            server.destroyForcibly().waitFor();
+            mixed(app, 12);
+            Map<String, Long> counts = app.stop();
+            // How many answers are late is the machine's business, and those after its end are fallbacks.
+            check(counts.get("decisions") > 0 && counts.get("fallbacks") > 0, counts);
+        } finally {
+            server.destroyForcibly();
+        }
+    }
+
     /** A student that always prefers the newest job, and a stream of new jobs: the oldest still gets on. */
     private void passedOver() throws Exception {
         App app = decide("distill.test.Students$Last", "spark.distill.maxPassedOver", "20");
@@ -287,7 +314,9 @@ public final class LiveTest {
     }
 
     private void sql(String adaptive) throws Exception {
-        App app = decide(student, "spark.sql.adaptive.enabled", adaptive, "spark.sql.shuffle.partitions", "6");
+        Path log = Files.createTempDirectory("distill-sql").resolve("lines.jsonl");
+        App app = decide(student, "spark.sql.adaptive.enabled", adaptive, "spark.sql.shuffle.partitions", "6", "spark.sql.autoBroadcastJoinThreshold", "-1",
+                "spark.distill.log", log.toString());
         SparkSession first = SparkSession.builder().sparkContext(app.spark.sc()).getOrCreate();
         List<Future<Boolean>> all = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
@@ -308,6 +337,9 @@ public final class LiveTest {
         SparkSession.clearActiveSession();
         SparkSession.clearDefaultSession();
         check(counts.get("fallbacks") == 0, counts);
+        // Adaptive execution runs a stage as a job of its own, and the jobs behind it know it by its shuffle.
+        List<String> lines = Files.readAllLines(log);
+        check(lines.stream().anyMatch(line -> line.contains("\"parents\":[")), "no stage waits for another one in", lines.size(), "lines");
     }
 
     private void shadow() throws Exception {
