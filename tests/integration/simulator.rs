@@ -133,7 +133,10 @@ fn orders_without_a_source_serve_whom_they_name() {
             let least = seen.schedulable().iter().map(|s| rank(&seen, s.job)).fold(f64::INFINITY, f64::min);
             assert_eq!(rank(&seen, stage.job), least, "{name}");
             decisions += 1;
-            away += u32::from(seen.source_job().is_some_and(|job| job != stage.job && seen.schedulable().iter().any(|s| s.job == job)));
+            away += u32::from(
+                seen.source_job()
+                    .is_some_and(|job| job != stage.job && seen.schedulable().iter().any(|s| s.job == job)),
+            );
             sim.step(decision).unwrap();
         }
         assert!(decisions > 100 && away > 0, "{name}: {decisions} decisions, {away} of them away from the source");

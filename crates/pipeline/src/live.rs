@@ -94,6 +94,14 @@ impl LiveCell {
     }
 }
 
+impl LivePolicy {
+    /// What the plugin counted over all runs; `None` if it was not there.
+    #[must_use]
+    pub fn counted(&self, what: &str) -> Option<u64> {
+        self.runs.iter().map(|run| run.counts.get(what).copied()).sum()
+    }
+}
+
 impl LiveRun {
     /// Mean completion time, ms.
     #[must_use]

@@ -63,7 +63,9 @@ impl Policy<Dag> for Capped {
         if matches!(self, Capped::Fifo { source_first: false }) {
             let stages = seen.schedulable().chunk_by(|a, b| a.job == b.job).next();
             let first = stages.and_then(|stages| first_free(seen, stages));
-            return Ok(first.map_or(Decision::Abstain, |stage| Decision::Assign { stage, executors: seen.committable() }));
+            return Ok(
+                first.map_or(Decision::Abstain, |stage| Decision::Assign { stage, executors: seen.committable() })
+            );
         }
         let source = seen.source_job();
         if let Some(stage) = source.and_then(|job| find(seen, job)) {

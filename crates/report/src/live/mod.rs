@@ -112,19 +112,27 @@ struct Measured<'a> {
 
 impl<'a> Measured<'a> {
     fn of(cell: &'a LiveCell, policy: &'a LivePolicy) -> Self {
-        let base = &cell.policies[0];
         Self {
             policy,
-            live: against(policy, base, |run| Some(run.mean_ms())),
-            simulated: against(policy, base, LiveRun::simulated_mean_ms),
+            live: against(cell, policy, &cell.policies[0], |run| Some(run.mean_ms())),
+            simulated: against(cell, policy, &cell.policies[0], LiveRun::simulated_mean_ms),
         }
     }
 }
 
-/// The geometric mean over paired runs of one scheduler's figure ÷ another's, with an interval that few runs suffice for.
-fn against(policy: &LivePolicy, base: &LivePolicy, figure: impl Fn(&LiveRun) -> Option<f64>) -> Option<Estimate> {
+/// The geometric mean over paired runs of one scheduler's figure ÷ another's, with an interval that holds for all schedulers of the load together. `None`
+/// of a single run: that says nothing of another one.
+fn against(
+    cell: &LiveCell,
+    policy: &LivePolicy,
+    base: &LivePolicy,
+    figure: impl Fn(&LiveRun) -> Option<f64>,
+) -> Option<Estimate> {
+    if policy.runs.len() < 2 {
+        return None;
+    }
     let of = |policy: &LivePolicy| policy.runs.iter().map(&figure).collect::<Vec<_>>();
-    let looks = Looks { planned: vec![policy.runs.len() as u32], comparisons: 1 };
+    let looks = Looks { planned: vec![policy.runs.len() as u32], comparisons: cell.policies.len() - 1 };
     paired_held(Compared::Ratio, [&of(policy), &of(base)], (Some(&looks), SEED))
 }
 
