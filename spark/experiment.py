@@ -72,6 +72,9 @@ class Experiment:
         self.distill: Path = options.distill.resolve()
         self.data = {size: self.work / "data" / size for size in SCALES}
         self.policies = policies(self.work)
+        self.cells_wanted = [cell for cell in CELLS if not options.cell or cell.name in options.cell]
+        # The student is fitted to the first cell.
+        self.modes = list(dict.fromkeys(cell.mode for cell in [CELLS[0], *self.cells_wanted]))
 
     def build(self) -> Engine:
         """The plugin, and what makes tasks sleep."""
@@ -155,10 +158,9 @@ class Experiment:
         for seed in range(self.options.seeds):
             block = [
                 (cell, seed, policy)
-                for cell in CELLS
+                for cell in self.cells_wanted
                 for policy in self.policies
                 if (cell == CELLS[0] or policy.name in (FIFO, FEWEST, FITTED))
-                and (not self.options.cell or cell.name in self.options.cell)
                 and (not self.options.policy or policy.name in self.options.policy)
             ]
             random.Random(seed).shuffle(block)
@@ -218,8 +220,8 @@ class Experiment:
 
     def predict(self) -> None:
         """The same queries in the simulator, each from when the driver has done its part."""
-        drivers = {mode: self.driver(mode) for mode in MODES}
-        for cell in CELLS:
+        drivers = {mode: self.driver(mode) for mode in self.modes}
+        for cell in self.cells_wanted:
             for seed in range(self.options.seeds):
                 for policy in self.policies:
                     file = self.result(cell, seed, policy)
@@ -279,7 +281,7 @@ def main() -> None:
     for size, scale in SCALES.items():
         generate(experiment.data[size], scale, PARTS)
     engine = experiment.build()
-    for mode in MODES:
+    for mode in experiment.modes:
         experiment.calibrate(engine, mode)
     experiment.fit()
     experiment.measure(engine)

@@ -82,6 +82,8 @@ pub struct LiveRun {
 impl Live {
     /// The file in a run directory.
     pub const FILE: &'static str = "live.json";
+    /// What makes it.
+    pub const MADE_BY: &'static str = "spark/experiment.py";
     /// The version of its format.
     pub const FORMAT: u32 = 1;
 }

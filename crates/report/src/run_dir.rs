@@ -121,7 +121,7 @@ impl RunDir {
         let attacks = attacks.filter(|attacks| student.has_hash(&attacks.student));
         let advice: Option<Advice> = optional(dir, set, Advice::FILE, "distill advise", run_checks::advice)?;
         let advice = advice.filter(|advice| student.has_hash(&advice.student));
-        let live: Option<Live> = optional(dir, set, Live::FILE, "spark/experiment.py", run_checks::live)?;
+        let live: Option<Live> = optional(dir, set, Live::FILE, Live::MADE_BY, run_checks::live)?;
         let live = live.filter(|live| student.has_hash(&live.student));
         const EXPLAIN: &str = "distill explain";
         let check = |e: &Explanation| explanation_checks::explanation(e, &student);

@@ -78,7 +78,8 @@ fn measurements_that_cannot_be_are_refused() -> Outcome {
         write(dir.path(), &broken)?;
         Ok(write_report(dir.path(), &dir.path().join("report")).err().map(|e| e.to_string()).unwrap_or_default())
     };
-    let cases: [(&dyn Fn(&mut Value), &str); 6] = [
+    type Change<'a> = &'a dyn Fn(&mut Value);
+    let cases: [(Change<'_>, &str); 6] = [
         (&|v| v["format_version"] = json!(9), "live.json: format version 9 is not supported"),
         (&|v| v["cells"][0]["policies"] = json!([]), "cell `dilated-higher` has no run"),
         (
