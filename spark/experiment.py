@@ -241,7 +241,7 @@ class Experiment:
             seeds = range(self.options.seeds)
             taking_part = [p for p in self.policies if any(self.is_there(cell, seed, p) for seed in seeds)]
             seeds = [seed for seed in seeds if all(self.is_there(cell, seed, p) for p in taking_part)]
-            if not seeds or taking_part[0].name != FIFO:
+            if not taking_part or not seeds or taking_part[0].name != FIFO:
                 continue
             cells.append({
                 "name": cell.name,
