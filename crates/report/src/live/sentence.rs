@@ -115,12 +115,15 @@ fn against_itself(policy: &LivePolicy) -> Option<f64> {
 /// What the plugin counted of the student.
 fn counted(own: &LivePolicy) -> Option<String> {
     let (decisions, fallbacks, late) = (own.counted("decisions")?, own.counted("fallbacks")?, own.counted("late")?);
-    Some(format!(
-        "It answered {} questions, {} of them later than 2 ms; {} it could not be asked, and the engine's own order held.",
-        count(decisions),
-        count(late),
-        count(fallbacks)
-    ))
+    let late = format!("{} of them later than 2 ms", count(late));
+    Some(match fallbacks {
+        0 => format!("It answered all {} questions, {late}.", count(decisions)),
+        _ => format!(
+            "It answered {} of {} questions, {late}; in the others the engine's own order held.",
+            count(decisions),
+            count(decisions + fallbacks)
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -165,7 +168,7 @@ mod tests {
                 "Against the best of what the engine comes with, FAIR, it is 0.556 ×.",
                 "Of the one scheduler that it knows and that surely differs from FIFO, the simulator says rightly to which side.",
                 "Queries take 1.25 × as long in an engine as in the simulator, in the mean; half of the kinds of query are predicted within 20.0\u{a0}% of what was measured.",
-                "It answered 30 questions, 6 of them later than 2 ms; 3 it could not be asked, and the engine's own order held.",
+                "It answered 30 of 33 questions, 6 of them later than 2 ms; in the others the engine's own order held.",
                 "FIFO answered 90.9\u{a0}% of the questions in time; in the others the engine's own order held, so that its figure is of both.",
                 "FAIR answered 90.9\u{a0}% of the questions in time; in the others the engine's own order held, so that its figure is of both.",
                 "own answered 90.9\u{a0}% of the questions in time; in the others the engine's own order held, so that its figure is of both.",
