@@ -110,7 +110,8 @@ final class Durations {
             if (root == null || root.path("format").asInt() != FORMAT || !root.path("queries").isObject()) {
                 throw new IOException("it is no profile of format " + FORMAT);
             }
-            root.get("queries").fields().forEachRemaining(entry -> durations.queries.put(entry.getKey(), stages(entry.getKey(), entry.getValue())));
+            JsonNode queries = root.get("queries");
+            queries.fieldNames().forEachRemaining(key -> durations.queries.put(key, stages(key, queries.get(key))));
             for (List<Stage> stages : durations.queries.values()) {
                 for (Stage stage : stages) {
                     durations.all += stage.ended;
