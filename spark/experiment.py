@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -277,7 +278,15 @@ def main() -> None:
     parser.add_argument("--cell", action="append", choices=[cell.name for cell in CELLS], help="only this cell; repeatable")
     parser.add_argument("--policy", action="append", help="only this policy; repeatable")
     parser.add_argument("--plan", action="store_true", help="say how long the runs take, and end")
-    experiment = Experiment(parser.parse_args())
+    options = parser.parse_args()
+    if not options.distill.is_file():
+        parser.error(f"{options.distill} is no file: name the program with --distill, or build it with `cargo build --release`")
+    if not shutil.which("tpchgen-cli"):
+        parser.error("tpchgen-cli is not in PATH, which makes the tables: `pip install tpchgen-cli`")
+    experiment = Experiment(options)
+    names = [policy.name for policy in experiment.policies]
+    if unknown := [name for name in options.policy or () if name not in names]:
+        parser.error(f"--policy {unknown[0]!r} is none of them: {', '.join(map(repr, names))}")
     for size, scale in SCALES.items():
         generate(experiment.data[size], scale, PARTS)
     engine = experiment.build()

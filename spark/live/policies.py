@@ -82,6 +82,7 @@ def plugin(policy: Policy, distill: Path, profile: Path) -> Iterator[dict[str, s
             yield {**settings, "spark.distill.student": policy.student}
             return
         socket = Path(folder) / "socket"
+        # Spark keeps all processors busy; who may, lets the server come first. Others are told that they may not, and go on.
         command = ["nice", "-n", "-10", distill, "serve", "--policy", policy.served, "--listen", f"unix:{socket}", "--quiet"]
         server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         try:
