@@ -81,7 +81,7 @@ class Experiment:
         """The plugin, and what makes tasks sleep."""
         home, classes, jar = Path(pyspark.__file__).parent, self.work / "classes", self.work / "distill-spark.jar"
         subprocess.run([HERE / "build.sh", home, jar], check=True)
-        dilate = HERE / "tests/distill/tools/Dilate.java"
+        dilate = HERE / "tests/distill/experiment/Dilate.java"
         subprocess.run(["javac", "--release", "11", "-nowarn", "-cp", f"{home}/jars/*", "-d", classes, dilate], check=True)
         return Engine(self.data, [jar, classes], HERE / "tests/log4j2.properties")
 

@@ -65,7 +65,7 @@ class Engine:
 
     @contextmanager
     def application(self, slots: int, factor: float, settings: dict[str, str]) -> Iterator["Application"]:
-        plugins = ["distill.tools.Dilate"] if factor > 0 else []
+        plugins = ["distill.experiment.Dilate"] if factor > 0 else []
         conf = SparkConf().setMaster(f"local[{slots}]").setAppName("experiment")
         all_settings = {**COMMON, "spark.sql.shuffle.partitions": str(slots), "spark.dilate.factor": str(factor), **settings}
         if "spark.plugins" in settings:

@@ -1,4 +1,4 @@
-package distill.tools;
+package distill.experiment;
 
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
