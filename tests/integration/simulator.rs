@@ -66,8 +66,10 @@ fn every_policy_finishes_every_job_on_clusters_of_any_size() {
         let workload = open(&format!("builtin,jobs=8,executors={executors},rate=1e-4"));
         for policy in [
             "fifo",
-            "fifo,source=any",
+            "fifo,by=arrival",
+            "fifo,by=stage",
             "fair",
+            "fair,by=running",
             "weighted-fair,alpha=-0.5",
             "sjf",
             "sjf,by=tasks",
@@ -118,8 +120,9 @@ fn orders_without_a_source_serve_whom_they_name() {
     let workload = open("builtin,jobs=20,executors=6,rate=2e-4,delay=0,offers=task");
     // The smallest is served.
     type Rank = fn(&View<'_>, u32) -> f64;
-    let orders: [(&str, Rank); 3] = [
-        ("fifo,source=any", |_, job| f64::from(job)),
+    let orders: [(&str, Rank); 4] = [
+        ("fifo,by=arrival", |_, job| f64::from(job)),
+        ("fair,by=running", |seen, job| seen.job(job).active_stages().map(|s| f64::from(s.executors())).sum()),
         ("sjf,by=tasks", |seen, job| seen.job(job).active_stages().map(|s| f64::from(s.remaining())).sum()),
         ("sjf", |seen, job| seen.job(job).active_stages().map(|s| s.work_ms()).sum()),
     ];
@@ -141,6 +144,23 @@ fn orders_without_a_source_serve_whom_they_name() {
         }
         assert!(decisions > 100 && away > 0, "{name}: {decisions} decisions, {away} of them away from the source");
     }
+}
+
+#[test]
+fn stages_are_served_in_the_order_in_which_they_could_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("workload.json");
+    let stage = r#"{"num_tasks": 1, "durations": 100}"#;
+    let job = |arrival_ms| {
+        format!(r#"{{"arrival_ms": {arrival_ms}, "stages": [{stage}, {stage}], "edges": [[0, 1]]}}"#)
+    };
+    let jobs = [0, 10].map(job).join(", ");
+    std::fs::write(&path, format!(r#"{{"num_executors": 1, "moving_delay_ms": 0, "jobs": [{jobs}]}}"#)).unwrap();
+    let workload = open(&format!("json:{},offers=task", path.display()));
+    let ends = |policy| run(start(&workload, 6), policy, 6).1.jobs;
+    assert_eq!(ends("fifo,by=arrival"), [JobEnd::Completed(200.0), JobEnd::Completed(400.0)]);
+    // The second job's first stage could start before the first job's second one.
+    assert_eq!(ends("fifo,by=stage"), [JobEnd::Completed(300.0), JobEnd::Completed(400.0)]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::network::{BUILT_IN, DecimaPolicy};
 use crate::{
     Dag,
-    heuristic::{Capped, Random, Rule, Soft, Softness},
+    heuristic::{Capped, Ordered, Random, Rule, Soft, Softness},
 };
 #[cfg(feature = "network")]
 use sched_distill_core::network::scorer::{SCORER, open_scorer};
@@ -26,12 +26,28 @@ pub static POLICIES: &[PolicyDef<Dag>] = &[
     PolicyDef::rule("random", "a random active job, a stage of it by the common rule, a random number of executors")
         .is(|_| Ok(Box::new(Random::default()))),
     PolicyDef::rule(
-        "fifo[,source=first|any]",
-        "the source's job first (source=any: not before others), then jobs in order of arrival, as many executors as there are",
+        "fifo[,by=source|arrival|stage]",
+        "the source's job first, then jobs in order of arrival, all executors (by=arrival: the source's not first; by=stage: the stage that could start first)",
     )
-    .is(|args| Ok(Box::new(Capped::Fifo { source_first: args.word("source", &["first", "any"])? == "first" }))),
-    PolicyDef::rule("fair", "as fifo, but no job gets more than its fair share, ceil(executors / active jobs)")
-        .is(|_| Ok(Box::new(Capped::Fair))),
+    .is(|args| {
+        let policy: Box<dyn Policy<Dag>> = match args.word("by", &["source", "arrival", "stage"])? {
+            "arrival" => Box::new(Ordered::Arrival),
+            "stage" => Box::new(Ordered::ready()),
+            _ => Box::new(Capped::Fifo),
+        };
+        Ok(policy)
+    }),
+    PolicyDef::rule(
+        "fair[,by=share|running]",
+        "as fifo, but no job gets more than its fair share, ceil(executors / active jobs) (by=running: the job with the fewest tasks running, all executors)",
+    )
+    .is(|args| {
+        let policy: Box<dyn Policy<Dag>> = match args.word("by", &["share", "running"])? {
+            "running" => Box::new(Ordered::Running),
+            _ => Box::new(Capped::Fair),
+        };
+        Ok(policy)
+    }),
     PolicyDef::rule("weighted-fair[,alpha=-1]", "as fair, with shares in proportion to remaining work^alpha")
         .is(|args| Ok(Box::new(Capped::Weighted { alpha: args.number("alpha", -1.0, -10.0..=10.0)? }))),
     PolicyDef::rule(

@@ -22,7 +22,7 @@ pub(super) fn find(seen: &View<'_>, job: u32) -> Option<StageRef> {
 }
 
 /// The same, given the job's schedulable stages.
-fn first_free(seen: &View<'_>, stages: &[StageRef]) -> Option<StageRef> {
+pub(super) fn first_free(seen: &View<'_>, stages: &[StageRef]) -> Option<StageRef> {
     stages.iter().find(|&&s| seen.stage(s).incomplete_parents() == 0).or(stages.first()).copied()
 }
 
@@ -46,8 +46,8 @@ pub(super) fn remaining_tasks(seen: &View<'_>, job: u32) -> u32 {
 /// `fifo`, `fair` and `weighted-fair`: one rule with different caps on the executors that a job may hold.
 #[derive(Clone, Debug)]
 pub(crate) enum Capped {
-    /// No cap but the cluster. Jobs in order of arrival alone unless `source_first`, as Apache Spark orders them.
-    Fifo { source_first: bool },
+    /// No cap but the cluster.
+    Fifo,
     /// ceil(N / active jobs).
     Fair,
     /// ceil(N · work^alpha / Σ work^alpha).
@@ -60,13 +60,6 @@ impl Policy<Dag> for Capped {
     }
 
     fn decide(&mut self, seen: &View<'_>, _: &mut Said) -> Result<Decision, PolicyError> {
-        if matches!(self, Capped::Fifo { source_first: false }) {
-            let stages = seen.schedulable().chunk_by(|a, b| a.job == b.job).next();
-            let first = stages.and_then(|stages| first_free(seen, stages));
-            return Ok(
-                first.map_or(Decision::Abstain, |stage| Decision::Assign { stage, executors: seen.committable() })
-            );
-        }
         let source = seen.source_job();
         if let Some(stage) = source.and_then(|job| find(seen, job)) {
             return Ok(Decision::Assign { stage, executors: seen.committable() });
@@ -83,7 +76,7 @@ impl Policy<Dag> for Capped {
                 continue;
             }
             let cap = match *self {
-                Capped::Fifo { .. } => executors,
+                Capped::Fifo => executors,
                 Capped::Fair => executors.div_ceil(seen.active_jobs().len() as u32),
                 Capped::Weighted { alpha } => whole_up(f64::from(executors) * weight(job, alpha) / total),
             };
