@@ -1,7 +1,8 @@
 #!/bin/sh
 # Compares the port to Java with the original: rows bit for bit, and what students decide.
 #
-#     spark/test-rows.sh [EPISODES]
+#     spark/test-rows.sh [EPISODES]       states of so many episodes in the simulator
+#     spark/test-rows.sh LOG [STUDENT]    states that the plugin has logged
 #
 # Needs cargo, a JDK of 11 or later, python3, and Jackson: the jars of Spark, in the folder JACKSON, or those of the pyspark
 # that spark/test.sh installs.
@@ -10,6 +11,11 @@ cd "$(dirname "$0")/.."
 out=target/spark-rows
 student=tests/compat/dag/student.json
 episodes=${1:-8}
+log=
+if [ -f "$episodes" ]; then
+    log=$episodes
+    student=${2:-$student}
+fi
 
 jackson=${JACKSON:-}
 for folder in target/spark/*/lib/python3*/site-packages/pyspark/jars; do
@@ -52,6 +58,13 @@ compare() {
         exit 1
     fi
 }
+
+if [ -n "$log" ]; then
+    grep '"state":' "$log" > "$out/logged.jsonl"
+    compare logged "$out/logged.jsonl" "$student"
+    sed -n "s/^total of [^:]*: /logged: the same in /p" "$out/logged-rust.txt"
+    exit
+fi
 
 "$rust" make "$out/states.jsonl" --episodes "$episodes"
 python3 spark/students.py "$student" "$out/students"

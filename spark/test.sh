@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests of the plugin: spark/test.sh [--quick] [VERSION ...]
 # Each version of Spark is taken from the Python registry (0.4 GB each, kept under target/spark). The same jar runs with all of them: in one process, with
-# executors of their own, and under a master with two workers. --quick leaves the last out.
+# executors of their own, and under a master with two workers; queries of TPC-H have the same rows with it as without, and what it logs of a busy application
+# is the same to distill. --quick leaves the last three out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 quick=
@@ -26,6 +27,14 @@ done
 
 home() { echo "$PWD/target/spark/$1"/lib/python3*/site-packages/pyspark; }
 
+# rows VERSION ARGUMENT... : what queries of TPC-H give
+rows() {
+    local bin=$PWD/target/spark/$1/bin; shift
+    env PATH="$bin:$PATH" SPARK_HOME= PYSPARK_PYTHON="$bin/python3" "$bin/spark-submit" --master 'local[4]' --driver-memory 2g \
+        --driver-java-options "-Dlog4j2.configurationFile=$PWD/spark/tests/log4j2.properties" "$@" \
+        spark/queries.py target/spark/tpch --queries 40 --gap 0.5 2>>"$log"
+}
+
 # run VERSION CLASS ARGUMENT...
 run() {
     local home; home=$(home "$1"); shift
@@ -39,7 +48,14 @@ for version in "${versions[@]}"; do
         python3 -m venv "target/spark/$version"
         "target/spark/$version/bin/pip" install --quiet --no-compile --disable-pip-version-check "pyspark==$version"
     fi
+    if [[ -z $quick && ! -x target/spark/$version/bin/tpchgen-cli ]]; then
+        "target/spark/$version/bin/pip" install --quiet --no-compile --disable-pip-version-check tpchgen-cli
+    fi
 done
+if [[ -z $quick && -z $program ]]; then
+    echo "no program \`distill\`, which the log of the plugin is compared with: \`cargo build\` makes it" >&2
+    exit 2
+fi
 
 first=$(home "${versions[0]}")
 spark/build.sh "$first" "$jar"
@@ -73,4 +89,25 @@ for version in "${versions[@]}"; do
     wait "${daemons[@]}" 2>/dev/null || true
     rm -rf "$work"
     ((failed == 0)) || exit "$failed"
+
+    # The same rows, with plans that change while they run and with fixed ones.
+    for adaptive in true false; do
+        own=$(rows "$version" --conf spark.sql.adaptive.enabled=$adaptive)
+        with=$(rows "$version" --conf spark.sql.adaptive.enabled=$adaptive --jars "$jar" --conf spark.plugins=distill.Plugin \
+            --conf spark.distill.student="$student" --conf spark.distill.mode=decide --conf spark.distill.log="$tests/$version-$adaptive.jsonl")
+        echo "TPC-H, adaptive $adaptive: without the plugin $own; with it $with"
+        if [[ -z $own || ${own##* } != "${with##* }" || ! -s $tests/$version-$adaptive.jsonl ]]; then
+            echo "rows differ, or the plugin decided nothing" >&2
+            exit 1
+        fi
+    done
+done
+[[ -n $quick ]] && exit
+
+# What it logs of some thousand offers.
+log=target/spark/test-log.log
+run "${versions[0]}" distill.test.Load 'local[8]' "$student" decide chain "$tests/chain.jsonl" 2>"$log"
+for file in "$tests"/*.jsonl; do
+    python3 spark/check_log.py "$file" "$student" "$program"
+    spark/test-rows.sh "$file" "$student"
 done
