@@ -32,7 +32,7 @@ from live.tpch import PARTS, QUERIES, SCALES, SHARES, generate  # noqa: E402
 
 @dataclass(frozen=True)
 class Mode:
-    """How many tasks may run at once, and how many times the time of a core that they take they sleep besides."""
+    """How many tasks may run at once, and how many times the time of a core that they take they last longer than that."""
 
     slots: int
     factor: float
@@ -66,6 +66,10 @@ class Cell:
 CELLS = [Cell(mode, load) for mode in ("dilated", "real") for load in ("higher", "lower")]
 
 
+# So often each query runs, to see what its tasks take of a core.
+REPEATS = 2
+
+
 class Experiment:
     def __init__(self, options: argparse.Namespace):
         self.options = options
@@ -86,16 +90,24 @@ class Experiment:
         return Engine(self.data, [jar, classes], HERE / "tests/log4j2.properties")
 
     def calibrate(self, engine: Engine, mode: str) -> None:
-        """Each query at each size, alone and in turn; the second time counts, as the first is what Java takes to get going."""
+        """Each query at each size, alone and in turn. Some times to see what tasks take, after one that is what Java takes to get going; then once as they
+        run from now on."""
         folder = self.work / "calibration" / mode
         if (folder / "jobs.json").exists():
             return
-        say(f"{mode}: what tasks take, {len(QUERIES) * len(SCALES)} queries twice")
+        say(f"{mode}: what tasks take, {len(QUERIES) * len(SCALES)} queries {REPEATS + 2} times")
         folder.mkdir(parents=True, exist_ok=True)
         every = [Arrival(query, size, 0.0) for size in SCALES for query in QUERIES]
-        with engine.application(*asdict(MODES[mode]).values(), {}) as application:
+        times = self.times(mode)
+        with engine.application(MODES[mode].slots, 0.0, {}) as application:
             for arrival in every:
                 application.ask(arrival)
+        if times is not None:
+            times.unlink(missing_ok=True)
+            with engine.application(MODES[mode].slots, 0.0, {}, times) as application:
+                for _ in range(REPEATS):
+                    for arrival in every:
+                        application.ask(arrival)
         settings = {
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": str(folder),
@@ -105,7 +117,7 @@ class Experiment:
             "spark.distill.profile": str(folder / "profile.json"),
         }
         alone = {}
-        with engine.application(*asdict(MODES[mode]).values(), settings) as application:
+        with engine.application(*asdict(MODES[mode]).values(), settings, times) as application:
             random.Random(0).shuffle(every)
             for arrival in every:
                 done = application.ask(arrival)
@@ -114,13 +126,17 @@ class Experiment:
         (folder / "alone.json").write_text(json.dumps(alone, indent=1))
         workload.imported(self.distill, log, folder / "jobs.json")
 
+    def times(self, mode: str) -> Path | None:
+        """What tasks take of a core, where they are dilated."""
+        return self.work / "calibration" / mode / "times.tsv" if MODES[mode].factor > 0 else None
+
     def jobs(self, mode: str) -> workload.Jobs:
+        """Runs of each query, alone."""
         return workload.by_name(self.work / "calibration" / mode / "jobs.json")
 
     def gap_s(self, cell: Cell) -> float:
         """Time from query to query, in the mean, at which this share of the slots' time is asked for."""
-        jobs = self.jobs(cell.mode)
-        each = {name: sum(map(workload.slot_seconds, runs)) / len(runs) for name, runs in jobs.items()}
+        each = {name: mean_slot_seconds(runs) for name, runs in self.jobs(cell.mode).items()}
         mean = sum(SHARES[name.split()[1]] * work / len(QUERIES) for name, work in each.items())
         return mean / (cell.slots * cell.share)
 
@@ -175,7 +191,7 @@ class Experiment:
     def run(self, engine: Engine, cell: Cell, seed: int, policy: Policy) -> None:
         arrivals, mode = self.arrivals(cell, seed), MODES[cell.mode]
         with plugin(policy, self.distill, self.work / "calibration" / cell.mode / "profile.json") as settings:
-            with engine.application(mode.slots, mode.factor, settings) as application:
+            with engine.application(mode.slots, mode.factor, settings, self.times(cell.mode)) as application:
                 for size in SCALES:
                     application.ask(Arrival(6, size, 0.0))
                 done = application.run(arrivals, policy.pools)
@@ -262,6 +278,10 @@ class Experiment:
             simulated = [round(s * 1000) for s in json.loads(predicted.read_text())] if predicted.exists() else None
             runs.append({"seed": seed, "queries": queries, "simulated_ms": simulated, "counts": run["counts"]})
         return {"name": policy.name, "kind": policy.kind, "runs": runs}
+
+
+def mean_slot_seconds(runs: list[dict]) -> float:
+    return sum(map(workload.slot_seconds, runs)) / len(runs)
 
 
 def say(text: str) -> None:

@@ -64,10 +64,13 @@ class Engine:
         ])
 
     @contextmanager
-    def application(self, slots: int, factor: float, settings: dict[str, str]) -> Iterator["Application"]:
-        plugins = ["distill.experiment.Dilate"] if factor > 0 else []
+    def application(self, slots: int, factor: float, settings: dict[str, str], times: Path | None = None) -> Iterator["Application"]:
+        """An application of so many slots. Tasks last longer by `factor` times what they take of a core: by `times`, which is made where it is not there."""
+        plugins = ["distill.experiment.Dilate"] if factor > 0 or times else []
         conf = SparkConf().setMaster(f"local[{slots}]").setAppName("experiment")
         all_settings = {**COMMON, "spark.sql.shuffle.partitions": str(slots), "spark.dilate.factor": str(factor), **settings}
+        if times:
+            all_settings["spark.dilate.times"] = str(times)
         if "spark.plugins" in settings:
             plugins.append(settings["spark.plugins"])
         all_settings["spark.plugins"] = ",".join(plugins)

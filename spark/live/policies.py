@@ -45,9 +45,9 @@ def policies(work: Path) -> list[Policy]:
     """All that take part; the first is what others are compared with."""
     fitted, builtin = work / "run/student.json", work / "builtin/student.json"
     return [
-        Policy(FIFO, "shipped", simulated="fifo,source=any"),
+        Policy(FIFO, "shipped", simulated="fifo,by=stage"),
         Policy("Spark FIFO, not adaptive", "shipped", PLAIN),
-        Policy("Spark FAIR", "shipped", FAIR, simulated="fair"),
+        Policy("Spark FAIR", "shipped", FAIR, simulated="fair,by=running"),
         Policy("Spark FAIR, not adaptive", "shipped", {**PLAIN, **FAIR}),
         Policy(FEWEST, "rule", student="rule:fewest-tasks", simulated="sjf,by=tasks"),
         Policy("least work left", "rule", student="rule:least-work", simulated="sjf"),

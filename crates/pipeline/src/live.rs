@@ -31,7 +31,7 @@ pub struct LiveCell {
     pub slots: u32,
     /// Share of the time of slots that is asked for.
     pub load: f64,
-    /// How many times the time of a core that they took tasks sleep besides.
+    /// How many times the time of a core that they take tasks last longer than that.
     pub dilated: f64,
     /// Who scheduled; the first is what others are compared with.
     pub policies: Vec<LivePolicy>,

@@ -92,13 +92,13 @@ fn cell_section(live: &Live, number: usize, cell: &LiveCell) -> Result<CellSecti
     })
 }
 
-/// What a load is, for people: `8 slots, 80.0 % of their time asked for; tasks sleep 7 × what they compute`.
+/// What a load is, for people: `8 slots, 80.0 % of their time asked for; tasks last 8 × as long as they compute`.
 fn title(cell: &LiveCell) -> String {
-    let sleep = match cell.dilated > 0.0 {
-        true => format!("; tasks sleep {} × the time that they compute", number(cell.dilated)),
+    let longer = match cell.dilated > 0.0 {
+        true => format!("; tasks last {} × as long as they compute", number(1.0 + cell.dilated)),
         false => String::new(),
     };
-    format!("{} slots, {} of their time asked for{sleep}", count(cell.slots.into()), percent(cell.load))
+    format!("{} slots, {} of their time asked for{longer}", count(cell.slots.into()), percent(cell.load))
 }
 
 /// A scheduler against the first one.

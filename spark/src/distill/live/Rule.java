@@ -5,24 +5,24 @@ import java.util.List;
 
 /** Orders that need no student: to compare with, and to fall back to. */
 enum Rule {
-    /** Stages of the query with the fewest tasks left first. */
+    /** Stages of the query with the fewest tasks to launch first. */
     FEWEST_TASKS("rule:fewest-tasks") {
         @Override
         double rank(Query query) {
             double left = 0;
             for (QueryStage stage : query.stages) {
-                left += stage.tasks - stage.completed;
+                left += stage.pending();
             }
             return left;
         }
     },
-    /** Stages of the query with the least work left first: tasks not yet ended, times what one takes. */
+    /** Stages of the query with the least work to launch first: tasks, times what one takes. */
     LEAST_WORK("rule:least-work") {
         @Override
         double rank(Query query) {
             double left = 0;
             for (QueryStage stage : query.stages) {
-                left += (stage.tasks - stage.completed) * stage.duration();
+                left += stage.pending() * stage.duration();
             }
             return left;
         }
