@@ -151,9 +151,8 @@ fn stages_are_served_in_the_order_in_which_they_could_start() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("workload.json");
     let stage = r#"{"num_tasks": 1, "durations": 100}"#;
-    let job = |arrival_ms| {
-        format!(r#"{{"arrival_ms": {arrival_ms}, "stages": [{stage}, {stage}], "edges": [[0, 1]]}}"#)
-    };
+    let job =
+        |arrival_ms| format!(r#"{{"arrival_ms": {arrival_ms}, "stages": [{stage}, {stage}], "edges": [[0, 1]]}}"#);
     let jobs = [0, 10].map(job).join(", ");
     std::fs::write(&path, format!(r#"{{"num_executors": 1, "moving_delay_ms": 0, "jobs": [{jobs}]}}"#)).unwrap();
     let workload = open(&format!("json:{},offers=task", path.display()));
