@@ -30,7 +30,7 @@ home() { echo "$PWD/target/spark/$1"/lib/python3*/site-packages/pyspark; }
 # rows VERSION ARGUMENT... : what queries of TPC-H give
 rows() {
     local bin=$PWD/target/spark/$1/bin; shift
-    env PATH="$bin:$PATH" SPARK_HOME= PYSPARK_PYTHON="$bin/python3" "$bin/spark-submit" --master 'local[4]' --driver-memory 2g \
+    env -u SPARK_HOME PATH="$bin:$PATH" PYSPARK_PYTHON="$bin/python3" "$bin/spark-submit" --master 'local[4]' --driver-memory 2g \
         --driver-java-options "-Dlog4j2.configurationFile=$PWD/spark/tests/log4j2.properties" "$@" \
         spark/queries.py target/spark/tpch --queries 40 --gap 0.5 2>>"$log"
 }

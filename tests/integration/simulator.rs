@@ -147,22 +147,6 @@ fn orders_without_a_source_serve_whom_they_name() {
 }
 
 #[test]
-fn stages_are_served_in_the_order_in_which_they_could_start() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("workload.json");
-    let stage = r#"{"num_tasks": 1, "durations": 100}"#;
-    let job =
-        |arrival_ms| format!(r#"{{"arrival_ms": {arrival_ms}, "stages": [{stage}, {stage}], "edges": [[0, 1]]}}"#);
-    let jobs = [0, 10].map(job).join(", ");
-    std::fs::write(&path, format!(r#"{{"num_executors": 1, "moving_delay_ms": 0, "jobs": [{jobs}]}}"#)).unwrap();
-    let workload = open(&format!("json:{},offers=task", path.display()));
-    let ends = |policy| run(start(&workload, 6), policy, 6).1.jobs;
-    assert_eq!(ends("fifo,by=arrival"), [JobEnd::Completed(200.0), JobEnd::Completed(400.0)]);
-    // The second job's first stage could start before the first job's second one.
-    assert_eq!(ends("fifo,by=stage"), [JobEnd::Completed(300.0), JobEnd::Completed(400.0)]);
-}
-
-#[test]
 fn a_clone_at_a_question_runs_on_as_the_original() {
     let workload = open("builtin,jobs=6");
     let mut sim = start(&workload, 5);

@@ -1,8 +1,8 @@
 //! Executors that are offered after each task, to stages that can start alone.
 
-use sched_distill_core::{rng::Stream, simulation::Simulation as _};
+use sched_distill_core::{policy::Policy as _, rng::Stream, scenario::Said, simulation::Simulation as _};
 use sched_distill_dag::{
-    Decision,
+    Decision, policies,
     simulator::Simulator,
     workload::{Cluster, DurationTable, JobArrival, JobTemplate, Offers, StageTemplate},
 };
@@ -153,5 +153,27 @@ fn abstaining_ends_a_round() -> Result<(), Box<dyn Error>> {
     }
     assert!(asked < 200, "{asked}");
     assert!(completions(&sim, 2).iter().all(|&ms| ms > 0.0));
+    Ok(())
+}
+
+/// When two jobs of two stages, one behind the other, are completed by a policy on one slot, ms.
+fn in_turn(policy: &str) -> Result<Vec<f64>, Box<dyn Error>> {
+    let job = |arrival_ms| TestJob { arrival_ms, stages: vec![(1, 100.0, vec![]), (1, 100.0, vec![0])] };
+    let jobs: Vec<_> = [0.0, 10.0].map(job).iter().map(TestJob::arrival).collect::<Result<_, _>>()?;
+    let mut policy = policies::open(&policy.parse()?)?;
+    policy.reset(0);
+    let mut sim = Simulator::new(cluster(1), jobs, 0);
+    while let Some(seen) = sim.view() {
+        let decision = policy.decide(&seen, &mut Said::default())?;
+        sim.step(decision)?;
+    }
+    Ok(completions(&sim, 2))
+}
+
+#[test]
+fn stages_are_served_in_the_order_in_which_they_could_start() -> Result<(), Box<dyn Error>> {
+    assert_eq!(in_turn("fifo,by=arrival")?, [200.0, 400.0]);
+    // The second job's first stage could start before the first job's second one.
+    assert_eq!(in_turn("fifo,by=stage")?, [300.0, 400.0]);
     Ok(())
 }

@@ -54,9 +54,14 @@ impl Queue {
     /// The first stage that may be chosen.
     fn first(&mut self, seen: &View<'_>) -> Option<StageRef> {
         let offered = seen.schedulable();
-        for &stage in offered {
-            if seen.stage(stage).incomplete_parents() == 0 && !self.stages.contains(&stage) {
-                self.stages.push(stage);
+        // Since the last question jobs have arrived; stages with parents can start as of now, when a task has ended.
+        for is_first in [true, false] {
+            for &stage in offered {
+                let view = seen.stage(stage);
+                let is_new = view.incomplete_parents() == 0 && !self.stages.contains(&stage);
+                if is_new && view.parents().is_empty() == is_first {
+                    self.stages.push(stage);
+                }
             }
         }
         if self.stages.len() > self.enough {
