@@ -1,6 +1,6 @@
 //! Executors that are offered after each task, to stages that can start alone.
 
-use sched_distill_core::{policy::Policy as _, rng::Stream, scenario::Said, simulation::Simulation as _};
+use sched_distill_core::{rng::Stream, scenario::Said, simulation::Simulation as _};
 use sched_distill_dag::{
     Decision, policies,
     simulator::Simulator,
