@@ -66,7 +66,7 @@ class Cell:
 CELLS = [Cell(mode, load) for mode in ("dilated", "real") for load in ("higher", "lower")]
 
 
-# So often each query runs, to see what its tasks take of a core.
+# So often each query runs to see what its tasks take of a core, where they are dilated.
 REPEATS = 2
 
 
@@ -90,15 +90,16 @@ class Experiment:
         return Engine(self.data, [jar, classes], HERE / "tests/log4j2.properties")
 
     def calibrate(self, engine: Engine, mode: str) -> None:
-        """Each query at each size, alone and in turn. Some times to see what tasks take, after one that is what Java takes to get going; then once as they
-        run from now on."""
+        """Each query at each size, alone and in turn: once since Java takes a turn to get going, some times to see what tasks take of a core where they are
+        dilated, and once as they run from now on."""
         folder = self.work / "calibration" / mode
         if (folder / "jobs.json").exists():
             return
-        say(f"{mode}: what tasks take, {len(QUERIES) * len(SCALES)} queries {REPEATS + 2} times")
+        times = self.times(mode)
+        turns = 2 if times is None else 2 + REPEATS
+        say(f"{mode}: what tasks take, {len(QUERIES) * len(SCALES)} queries {turns} times")
         folder.mkdir(parents=True, exist_ok=True)
         every = [Arrival(query, size, 0.0) for size in SCALES for query in QUERIES]
-        times = self.times(mode)
         with engine.application(MODES[mode].slots, 0.0, {}) as application:
             for arrival in every:
                 application.ask(arrival)
@@ -136,7 +137,8 @@ class Experiment:
 
     def gap_s(self, cell: Cell) -> float:
         """Time from query to query, in the mean, at which this share of the slots' time is asked for."""
-        each = {name: mean_slot_seconds(runs) for name, runs in self.jobs(cell.mode).items()}
+        jobs = self.jobs(cell.mode)
+        each = {name: sum(map(workload.slot_seconds, runs)) / len(runs) for name, runs in jobs.items()}
         mean = sum(SHARES[name.split()[1]] * work / len(QUERIES) for name, work in each.items())
         return mean / (cell.slots * cell.share)
 
@@ -278,10 +280,6 @@ class Experiment:
             simulated = [round(s * 1000) for s in json.loads(predicted.read_text())] if predicted.exists() else None
             runs.append({"seed": seed, "queries": queries, "simulated_ms": simulated, "counts": run["counts"]})
         return {"name": policy.name, "kind": policy.kind, "runs": runs}
-
-
-def mean_slot_seconds(runs: list[dict]) -> float:
-    return sum(map(workload.slot_seconds, runs)) / len(runs)
 
 
 def say(text: str) -> None:

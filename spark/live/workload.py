@@ -5,7 +5,6 @@ import random
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 
 from live.engine import Arrival
@@ -18,14 +17,10 @@ def draw(seed: int, count: int, gap_s: float, shares: dict[str, float]) -> list[
     """Queries that come on their own (Poisson), `gap_s` apart in the mean: any of the 22, sizes by their shares. The same seed gives the same
     queries at times in proportion to the gap."""
     stream = random.Random(seed)
-    names = ((stream.choice(list(QUERIES)), stream.choices(list(shares), weights=list(shares.values()))[0]) for _ in range(count))
-    return arriving(stream, names, gap_s)
-
-
-def arriving(stream: random.Random, names: Iterable[tuple[int, str]], gap_s: float) -> list[Arrival]:
-    """These queries and sizes as they come, the first at once."""
     arrivals, now = [], 0.0
-    for query, size in names:
+    for _ in range(count):
+        query = stream.choice(list(QUERIES))
+        size = stream.choices(list(shares), weights=list(shares.values()))[0]
         arrivals.append(Arrival(query, size, now))
         now += stream.expovariate(1.0) * gap_s
     return arrivals

@@ -25,8 +25,8 @@ import org.apache.spark.executor.TaskMetrics;
  * longer than that.
  *
  * <p>What it takes is what it took in earlier runs, in the mean, if {@code spark.dilate.times} names a file of such: else one run would have more work than
- * another, by a tenth or two, as the machine is now slower and now faster. The file is written at the end where it is not there. A task is known by the description of its query,
- * its partition, and how much it reads and writes.
+ * another, by a tenth or two, as the machine is now slower and now faster. The file is written at the end where it is not there. A task is known by the
+ * description of its query, its partition, and how much it reads and writes.
  */
 public final class Dilate implements SparkPlugin {
     @Override
@@ -138,6 +138,9 @@ public final class Dilate implements SparkPlugin {
 
         @Override
         public void shutdown() {
+            if (times == null) {
+                return;
+            }
             if (!writes) {
                 System.err.println("tasks of which it is not known what they take: " + unknown + " of " + tasks);
                 return;
