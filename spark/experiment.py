@@ -27,7 +27,7 @@ import pyspark  # noqa: E402
 
 from live import outcome, workload  # noqa: E402
 from live.engine import Arrival, Engine  # noqa: E402
-from live.policies import FEWEST, FIFO, FITTED, Policy, counts, plugin, policies  # noqa: E402
+from live.policies import FEWEST, FIFO, FITTED, PLAIN, Policy, counts, plugin, policies  # noqa: E402
 from live.tpch import PARTS, QUERIES, SCALES, SHARES, generate  # noqa: E402
 
 @dataclass(frozen=True)
@@ -63,8 +63,14 @@ class Cell:
         return LOADS[self.mode, self.load]
 
 
+# Each query at each size.
+EVERY = [Arrival(query, size, 0.0) for size in SCALES for query in QUERIES]
+
 CELLS = [Cell(mode, load) for mode in ("dilated", "real") for load in ("higher", "lower")]
 
+
+# Seeds of arrivals that are not measured: those that the student is fitted to, and those at which it is seen how long a driver takes while it is busy.
+TRAIN, BUSY = 1_000_000, 1_000_001
 
 # So often each query runs to see what its tasks take of a core, where they are dilated.
 REPEATS = 2
@@ -89,26 +95,32 @@ class Experiment:
         subprocess.run(["javac", "--release", "11", "-nowarn", "-cp", f"{home}/jars/*", "-d", classes, dilate], check=True)
         return Engine(self.data, [jar, classes], HERE / "tests/log4j2.properties")
 
+    def calibrate_times(self, engine: Engine, mode: str) -> None:
+        """What tasks take of a core, where they are dilated: each query at each size, alone and some times, with plans that change while they run and with
+        fixed ones, which have other tasks."""
+        for plans in ({}, PLAIN):
+            times = self.times(mode, adaptive=not plans)
+            if times is None or times.exists():
+                continue
+            say(f"{mode}: what tasks take of a core, {len(EVERY)} queries {1 + REPEATS} times")
+            times.parent.mkdir(parents=True, exist_ok=True)
+            # Java takes a turn to get going.
+            with engine.application(MODES[mode].slots, 0.0, plans) as application:
+                for arrival in EVERY:
+                    application.ask(arrival)
+            with engine.application(MODES[mode].slots, 0.0, plans, times) as application:
+                for _ in range(REPEATS):
+                    for arrival in EVERY:
+                        application.ask(arrival)
+
     def calibrate(self, engine: Engine, mode: str) -> None:
-        """Each query at each size, alone and in turn: once since Java takes a turn to get going, some times to see what tasks take of a core where they are
-        dilated, and once as they run from now on."""
+        """Each query at each size, alone and in turn, as it runs from now on."""
         folder = self.work / "calibration" / mode
         if (folder / "jobs.json").exists():
             return
-        times = self.times(mode)
-        turns = 2 if times is None else 2 + REPEATS
-        say(f"{mode}: what tasks take, {len(QUERIES) * len(SCALES)} queries {turns} times")
+        say(f"{mode}: what tasks take, {len(EVERY)} queries")
         folder.mkdir(parents=True, exist_ok=True)
-        every = [Arrival(query, size, 0.0) for size in SCALES for query in QUERIES]
-        with engine.application(MODES[mode].slots, 0.0, {}) as application:
-            for arrival in every:
-                application.ask(arrival)
-        if times is not None:
-            times.unlink(missing_ok=True)
-            with engine.application(MODES[mode].slots, 0.0, {}, times) as application:
-                for _ in range(REPEATS):
-                    for arrival in every:
-                        application.ask(arrival)
+        self.warm(engine)
         settings = {
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": str(folder),
@@ -118,18 +130,36 @@ class Experiment:
             "spark.distill.profile": str(folder / "profile.json"),
         }
         alone = {}
-        with engine.application(*asdict(MODES[mode]).values(), settings, times) as application:
-            random.Random(0).shuffle(every)
-            for arrival in every:
+        with engine.application(*asdict(MODES[mode]).values(), settings, self.times(mode)) as application:
+            for arrival in random.Random(0).sample(EVERY, len(EVERY)):
                 done = application.ask(arrival)
                 alone[arrival.name] = {"took_s": done.took_s, "rows": done.rows}
             log = folder / application.context.applicationId
         (folder / "alone.json").write_text(json.dumps(alone, indent=1))
         workload.imported(self.distill, log, folder / "jobs.json")
 
-    def times(self, mode: str) -> Path | None:
+    def busy(self, cell: Cell) -> Path:
+        """What ran while others did too."""
+        return self.work / "calibration" / cell.mode / f"busy-{cell.load}.json"
+
+    def calibrate_busy(self, engine: Engine, cell: Cell) -> None:
+        """Queries as they come, in Spark's own order, to see what drivers take from stage to stage while others run."""
+        if self.busy(cell).exists():
+            return
+        say(f"{cell.name}: what drivers take from stage to stage, {self.options.queries} queries as they come")
+        self.warm(engine)
+        folder = self.busy(cell).with_suffix("")
+        folder.mkdir(exist_ok=True)
+        settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(folder)}
+        with engine.application(*asdict(MODES[cell.mode]).values(), settings, self.times(cell.mode)) as application:
+            application.run(workload.draw(BUSY, self.options.queries, self.gap_s(cell), SHARES), pools=False)
+            log = folder / application.context.applicationId
+        workload.imported(self.distill, log, self.busy(cell))
+
+    def times(self, mode: str, adaptive: bool = True) -> Path | None:
         """What tasks take of a core, where they are dilated."""
-        return self.work / "calibration" / mode / "times.tsv" if MODES[mode].factor > 0 else None
+        name = "times.tsv" if adaptive else "times-not-adaptive.tsv"
+        return self.work / "calibration" / mode / name if MODES[mode].factor > 0 else None
 
     def jobs(self, mode: str) -> workload.Jobs:
         """Runs of each query, alone."""
@@ -154,8 +184,8 @@ class Experiment:
             return
         cell, file = CELLS[0], self.work / "train.json"
         # Other arrivals than those that are measured, whose seeds are small; of the same queries.
-        drawn = workload.draw(1_000_000, 12_000, self.gap_s(cell), SHARES)
-        workload.write(file, drawn, self.jobs(cell.mode), cell.slots, 1_000_000)
+        drawn = workload.draw(TRAIN, 12_000, self.gap_s(cell), SHARES)
+        workload.write(file, drawn, self.jobs(cell.mode), cell.slots, workload.submit_ms(self.busy(cell)), TRAIN)
         say("a student, fitted to what was measured")
         command = [self.distill, "demo", "-o", self.work / "run", "-w", f"json:{file},split=time,window=1m,offers=task", "-t", self.options.teacher]
         subprocess.run(command, check=True)
@@ -193,7 +223,7 @@ class Experiment:
     def run(self, engine: Engine, cell: Cell, seed: int, policy: Policy) -> None:
         arrivals, mode = self.arrivals(cell, seed), MODES[cell.mode]
         with plugin(policy, self.distill, self.work / "calibration" / cell.mode / "profile.json") as settings:
-            with engine.application(mode.slots, mode.factor, settings, self.times(cell.mode)) as application:
+            with engine.application(mode.slots, mode.factor, settings, self.times(cell.mode, policy.adaptive)) as application:
                 for size in SCALES:
                     application.ask(Arrival(6, size, 0.0))
                 done = application.run(arrivals, policy.pools)
@@ -234,8 +264,9 @@ class Experiment:
 
     def driver(self, mode: str) -> dict[str, float]:
         """Time of the driver by query, s."""
-        alone = json.loads((self.work / "calibration" / mode / "alone.json").read_text())
-        return workload.driver_s(self.distill, self.jobs(mode), {name: one["took_s"] for name, one in alone.items()}, MODES[mode].slots)
+        folder = self.work / "calibration" / mode
+        alone = {name: one["took_s"] for name, one in json.loads((folder / "alone.json").read_text()).items()}
+        return workload.driver_s(self.distill, self.jobs(mode), alone, MODES[mode].slots, workload.submit_ms(folder / "jobs.json"))
 
     def predict(self) -> None:
         """The same queries in the simulator, each from when the driver has done its part."""
@@ -249,7 +280,7 @@ class Experiment:
                         continue
                     drawn = file.with_name("workload.json")
                     arrivals, driver = self.arrivals(cell, seed), drivers[cell.mode]
-                    workload.write(drawn, arrivals, self.jobs(cell.mode), cell.slots, seed, driver)
+                    workload.write(drawn, arrivals, self.jobs(cell.mode), cell.slots, workload.submit_ms(self.busy(cell)), seed, driver)
                     took = workload.simulated(self.distill, drawn, policy.simulated)
                     predicted.write_text(json.dumps([s + driver[arrival.name] for s, arrival in zip(took, arrivals, strict=True)]))
 
@@ -309,7 +340,10 @@ def main() -> None:
         generate(experiment.data[size], scale, PARTS)
     engine = experiment.build()
     for mode in experiment.modes:
+        experiment.calibrate_times(engine, mode)
         experiment.calibrate(engine, mode)
+    for cell in {cell.name: cell for cell in [CELLS[0], *experiment.cells_wanted]}.values():
+        experiment.calibrate_busy(engine, cell)
     experiment.fit()
     experiment.measure(engine)
     experiment.predict()

@@ -31,6 +31,11 @@ class Policy:
         return hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else None
 
     @property
+    def adaptive(self) -> bool:
+        """Whether plans change while queries run."""
+        return self.settings.get("spark.sql.adaptive.enabled") != "false"
+
+    @property
     def pools(self) -> bool:
         """Whether each query has a pool of its own: all of one are served in order of arrival."""
         return self.settings.get("spark.scheduler.mode") == "FAIR"

@@ -42,8 +42,9 @@ def slot_seconds(job: dict) -> float:
     return sum(stage["num_tasks"] * mean(stage["durations"]) for stage in job["stages"]) / 1000
 
 
-def write(file: Path, arrivals: list[Arrival], jobs: Jobs, slots: int, seed: int, driver: dict[str, float] | None = None) -> None:
-    """A workload of these arrivals, each as one of the runs that were measured; stages can start when the driver has done its part, where that is told, s."""
+def write(file: Path, arrivals: list[Arrival], jobs: Jobs, slots: int, submit_ms: float, seed: int, driver: dict[str, float] | None = None) -> None:
+    """A workload of these arrivals, each as one of the runs that were measured. The first stages can start when the driver has done its part, where that is
+    told, s, and each other one `submit_ms` after those that it reads."""
     stream = random.Random(seed)
     all_jobs = []
     for arrival in arrivals:
@@ -55,7 +56,7 @@ def write(file: Path, arrivals: list[Arrival], jobs: Jobs, slots: int, seed: int
             "edges": job.get("edges", []),
             "stages": stages,
         })
-    workload = {"num_executors": slots, "moving_delay_ms": 0, "warmup_ms": 0, "jobs": all_jobs}
+    workload = {"num_executors": slots, "moving_delay_ms": 0, "submit_ms": submit_ms, "warmup_ms": 0, "jobs": all_jobs}
     file.write_text(json.dumps(workload))
 
 
@@ -65,6 +66,11 @@ def by_name(file: Path) -> Jobs:
     for job in json.loads(file.read_text())["jobs"]:
         jobs[job["name"]].append(job)
     return dict(jobs)
+
+
+def submit_ms(file: Path) -> float:
+    """Time from stage to stage of a query, in the mean over what ran."""
+    return json.loads(file.read_text()).get("submit_ms", 0.0)
 
 
 def simulated(distill: Path, file: Path, policy: str) -> list[float]:
@@ -88,13 +94,13 @@ def simulated(distill: Path, file: Path, policy: str) -> list[float]:
     return [s for _, s in sorted(zip(order, took, strict=True))]
 
 
-def driver_s(distill: Path, jobs: Jobs, alone: dict[str, float], slots: int) -> dict[str, float]:
-    """What each query takes besides its tasks, s: planning it, asking for stages one after the other, fetching rows. That is what it took alone, less what it
-    takes alone in the simulator, which knows tasks only."""
+def driver_s(distill: Path, jobs: Jobs, alone: dict[str, float], slots: int, submit_ms: float) -> dict[str, float]:
+    """What each query takes besides its stages, s: planning it, fetching rows. That is what it took alone, less what it takes alone in the simulator, which
+    knows tasks, and the time from stage to stage."""
     names = list(jobs)
     apart = [Arrival(int(name[1:3]), name.split()[1], 1000.0 * i) for i, name in enumerate(names)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "alone.json"
-        write(file, apart, jobs, slots, 0)
+        write(file, apart, jobs, slots, submit_ms, 0)
         tasks = simulated(distill, file, "fifo,by=arrival")
     return {name: max(0.0, alone[name] - s) for name, s in zip(names, tasks, strict=True)}

@@ -6,7 +6,7 @@
 use crate::{
     Dag,
     simulator::Simulator,
-    workload::{DagWorkload, JobArrival},
+    workload::{Cluster, DagWorkload, JobArrival, Offers},
 };
 use sched_distill_core::{
     policy::Policy,
@@ -37,8 +37,9 @@ pub(crate) fn write(
     }
     let tasks = episode.task_runs().iter().map(task).collect();
     let jobs = jobs.iter().map(job).collect();
-    let executors = workload.cluster().num_executors;
-    Ok(spark::write(&Ran { name: name.to_owned(), executors, jobs, tasks }, out)?)
+    let Cluster { num_executors: executors, submit_ms, offers, .. } = *workload.cluster();
+    let submit_ms = if offers == Offers::Task { whole(submit_ms) } else { 0 };
+    Ok(spark::write(&Ran { name: name.to_owned(), executors, jobs, tasks, submit_ms }, out)?)
 }
 
 /// The nearest whole millisecond.

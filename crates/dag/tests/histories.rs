@@ -188,3 +188,66 @@ fn what_is_wrong_with_a_recorded_job_is_said() -> Outcome {
     assert!(other.contains("has no event of Spark"), "{other}");
     Ok(())
 }
+
+/// What a log says of the time from stage to stage is what the simulated cluster had, and holds where executors are offered after each task.
+#[test]
+fn a_log_tells_how_long_after_their_parents_stages_are_submitted() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("log");
+    let id = EpisodeId::new(5, Split::Test, 0);
+    for submit in [0, 700] {
+        let there = open(&format!("builtin,jobs=20,executors=5,rate=2e-4,delay=0,offers=task,submit={submit}"))?;
+        write(&there, "sjf", id, &path)?;
+        let log = open(&format!("spark:{}", path.display()))?;
+        // Times of a log are whole.
+        assert!((log.cluster().submit_ms - f64::from(submit)).abs() <= 1.0, "{}", log.cluster().submit_ms);
+        let says =
+            |workload: &DagWorkload| workload.notes().iter().any(|note| note.contains("after the last of its parents"));
+        assert!(!says(&log));
+        let by_task = open(&format!("spark:{},offers=task", path.display()))?;
+        assert_eq!((by_task.cluster().submit_ms, says(&by_task)), (log.cluster().submit_ms, submit > 0));
+        let other = open(&format!("spark:{},offers=task,submit=5", path.display()))?;
+        assert_eq!((other.cluster().submit_ms, says(&other)), (5.0, false));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_workload_file_keeps_the_time_from_stage_to_stage() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("workload.json");
+    let stage = r#"{"num_tasks": 1, "durations": 100}"#;
+    let file = |submit_ms: &str| {
+        let job = format!(r#"{{"arrival_ms": 0, "edges": [[0, 1]], "stages": [{stage}, {stage}]}}"#);
+        std::fs::write(&path, format!(r#"{{"num_executors": 1, "moving_delay_ms": 0, {submit_ms}"jobs": [{job}]}}"#))
+    };
+    let completed = |spec: &str| -> Result<Option<f64>, Box<dyn Error>> {
+        let workload = open(&format!("json:{},split=none{spec}", path.display()))?;
+        let id = EpisodeId::new(0, Split::Test, 0);
+        let mut episode = Dag::start(&workload, workload.jobs(id), 0);
+        while let Some(seen) = episode.view() {
+            let stage = seen.schedulable()[0];
+            let executors = seen.committable();
+            episode.step(sched_distill_dag::Decision::Assign { stage, executors })?;
+        }
+        let mut again = Vec::new();
+        workload::write(workload.cluster(), &workload.jobs(id), &mut again)?;
+        let kept = String::from_utf8(again)?.contains(r#""submit_ms": 30,"#);
+        assert_eq!(kept, workload.cluster().submit_ms == 30.0);
+        Ok(episode.completed_ms(0))
+    };
+    file("")?;
+    assert_eq!(completed(",offers=task")?, Some(200.0));
+    assert_eq!(completed(",offers=task,submit=30")?, Some(230.0));
+    file(r#""submit_ms": 30, "#)?;
+    assert_eq!(completed(",offers=task")?, Some(230.0));
+    assert_eq!(completed(",offers=task,submit=0")?, Some(200.0));
+    // Where executors wait for stages that cannot start, none is submitted late.
+    assert_eq!(completed("")?, Some(200.0));
+    let says = open(&format!("json:{},submit=30", path.display())).unwrap_err().to_string();
+    assert!(says.contains("submit=30") && says.contains("offers=task"), "{says}");
+    file(r#""submit_ms": -1, "#)?;
+    let says = open(&format!("json:{}", path.display())).unwrap_err().to_string();
+    assert!(says.contains("submit_ms must be a number in 0..=1e15 ms, got -1"), "{says}");
+    Ok(())
+}

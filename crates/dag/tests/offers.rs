@@ -37,7 +37,12 @@ impl TestJob {
 }
 
 fn cluster(slots: u32) -> Cluster {
-    Cluster { offers: Offers::Task, ..Cluster::new(slots, 0.0) }
+    late(slots, 0.0)
+}
+
+/// A cluster whose stages can start so much later than their parents end.
+fn late(slots: u32, submit_ms: f64) -> Cluster {
+    Cluster { offers: Offers::Task, submit_ms, ..Cluster::new(slots, 0.0) }
 }
 
 /// When the jobs were completed, ms.
@@ -47,38 +52,43 @@ fn completions(sim: &Simulator, jobs: usize) -> Vec<f64> {
 
 /// When jobs are completed where each free slot goes to the first job, and its first stage, with a task that can start: worked out without pools,
 /// sources and rounds.
-fn first_come(jobs: &[TestJob], slots: usize) -> Vec<f64> {
+fn first_come(jobs: &[TestJob], slots: usize, submit_ms: f64) -> Vec<f64> {
     let mut waiting: Vec<Vec<u32>> = jobs.iter().map(|job| job.stages.iter().map(|s| s.0).collect()).collect();
     let mut left = waiting.clone();
+    // When the last task of a stage ended, and when jobs were done.
+    let mut ended: Vec<Vec<f64>> = jobs.iter().map(|job| vec![f64::INFINITY; job.stages.len()]).collect();
     let mut done = vec![f64::NAN; jobs.len()];
     // End, job and stage of what runs, in order of launch.
     let mut running: Vec<(f64, usize, usize)> = Vec::new();
-    let mut arrived = 0;
+    let mut now = f64::NEG_INFINITY;
     loop {
+        let from = |job: usize, stage: usize, ended: &[Vec<f64>]| match &jobs[job].stages[stage].2[..] {
+            [] => jobs[job].arrival_ms,
+            parents => parents.iter().map(|&p| ended[job][p as usize] + submit_ms).fold(0.0, f64::max),
+        };
+        let all = || (0..jobs.len()).flat_map(|job| (0..jobs[job].stages.len()).map(move |stage| (job, stage)));
+        let starts = all().map(|(job, stage)| from(job, stage, &ended)).filter(|&ms| ms > now);
+        let starts = starts.fold(f64::INFINITY, f64::min);
         let next = (0..running.len()).min_by(|&a, &b| running[a].0.total_cmp(&running[b].0));
-        let arrival = jobs.get(arrived).map(|job| job.arrival_ms);
-        let now = match (next, arrival) {
-            (None, None) => return done,
-            (Some(task), at) if at.is_none_or(|at| running[task].0 < at) => {
-                let (now, job, stage) = running.remove(task);
+        match next {
+            None if starts == f64::INFINITY => return done,
+            // Tasks that end at one instant do so one after the other.
+            Some(task) if running[task].0 < starts => {
+                let (ends, job, stage) = running.remove(task);
+                now = ends;
                 left[job][stage] -= 1;
+                if left[job][stage] == 0 {
+                    ended[job][stage] = now;
+                }
                 if left[job].iter().all(|&n| n == 0) {
                     done[job] = now;
                 }
-                now
             }
-            (_, Some(at)) => {
-                arrived += 1;
-                at
-            }
-            (Some(_), None) => unreachable!("a task without an arrival ends"),
-        };
+            _ => now = starts,
+        }
         while running.len() < slots {
-            let can_start = |job: usize, stage: usize| {
-                waiting[job][stage] > 0 && jobs[job].stages[stage].2.iter().all(|&p| left[job][p as usize] == 0)
-            };
-            let all = (0..arrived).flat_map(|job| (0..jobs[job].stages.len()).map(move |stage| (job, stage)));
-            let Some((job, stage)) = all.into_iter().find(|&(job, stage)| can_start(job, stage)) else { break };
+            let can_start = |&(job, stage): &(usize, usize)| waiting[job][stage] > 0 && from(job, stage, &ended) <= now;
+            let Some((job, stage)) = all().find(can_start) else { break };
             waiting[job][stage] -= 1;
             running.push((now + jobs[job].stages[stage].1, job, stage));
         }
@@ -98,15 +108,16 @@ fn slots_go_where_a_plain_loop_sends_them() -> Result<(), Box<dyn Error>> {
             })
             .collect();
         let slots = 1 + draws.below(6);
+        let submit_ms = if seed % 2 == 0 { 0.0 } else { 80.0 * draws.uniform() };
         let arrivals = jobs.iter().map(TestJob::arrival).collect::<Result<_, _>>()?;
-        let mut sim = Simulator::new(cluster(slots as u32), arrivals, seed);
+        let mut sim = Simulator::new(late(slots as u32, submit_ms), arrivals, seed);
         while let Some(seen) = sim.view() {
             let stages = seen.schedulable();
             assert!(stages.iter().all(|&stage| seen.stage(stage).incomplete_parents() == 0), "seed {seed}");
             sim.step(Decision::Assign { stage: stages[0], executors: seen.committable() })?;
         }
         let found = completions(&sim, jobs.len());
-        let expected = first_come(&jobs, slots);
+        let expected = first_come(&jobs, slots, submit_ms);
         for (job, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert!((found - expected).abs() < 1e-6, "seed {seed}, job {job}: {found} ms, expected {expected}");
         }

@@ -51,6 +51,8 @@ fn a_stage_that_is_listed_again_is_the_one_that_ran() -> Outcome {
     let launches: Vec<Vec<_>> =
         dag.stages.iter().map(|stage| stage.runs.iter().map(|run| (run.launch_ms, run.wave)).collect()).collect();
     assert_eq!(launches, [vec![(12, Wave::Fresh); 2], vec![(27, Wave::First)]]);
+    // The second stage is submitted at 26, the first one is completed at 23.
+    assert_eq!((queries.rebuilding.submissions, queries.rebuilding.submissions_ms), (1, 3));
     assert!(queries.rebuilding.notes().is_empty());
     Ok(())
 }
@@ -71,6 +73,8 @@ fn what_leaves_no_edge_is_ordered_by_time_and_said_so() -> Outcome {
     assert_eq!(queries.jobs[0].edges, [] as [[u32; 2]; 0]);
     assert_eq!(queries.jobs[0].assumed_edges, [[0, 2], [1, 2], [2, 3]]);
     assert_eq!(queries.jobs[0].all_edges(), [[0, 2], [1, 2], [2, 3]]);
+    // At 31 after 30, and at 41 after 40.
+    assert_eq!((queries.rebuilding.submissions, queries.rebuilding.submissions_ms), (2, 2));
     assert!(
         queries.rebuilding.notes()[0].starts_with("3 edges in 1 jobs are assumed by time beside the 0"),
         "{:?}",

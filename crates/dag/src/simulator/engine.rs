@@ -104,7 +104,8 @@ impl Simulator {
             if self.offers_idle() {
                 return;
             }
-            let next_ms = self.queue.next_time().unwrap_or(f64::INFINITY).min(self.next_arrival_ms);
+            let submitted_ms = self.submissions.front().map_or(f64::INFINITY, |&(time_ms, _)| time_ms);
+            let next_ms = self.queue.next_time().unwrap_or(f64::INFINITY).min(self.next_arrival_ms).min(submitted_ms);
             // At one instant arrivals come first, as if all of them had been scheduled at the beginning.
             let arrival_first = self.next_arrival_ms == next_ms;
             self.state.again = false;
@@ -114,6 +115,12 @@ impl Simulator {
             } else if arrival_first && self.next_arrival_ms < f64::INFINITY {
                 self.pass_time(self.next_arrival_ms);
                 self.job_arrives();
+            } else if submitted_ms == next_ms
+                && let Some((time_ms, stage)) = self.submissions.pop_front()
+            {
+                self.pass_time(time_ms);
+                self.open += u32::from(!self.state.stages[stage as usize].saturated);
+                self.set_selected(stage, false);
             } else if let Some((time_ms, e)) = self.queue.pop() {
                 self.pass_time(time_ms);
                 match self.running[e as usize] {
@@ -287,6 +294,11 @@ impl Simulator {
             let child = &mut self.state.stages[place as usize];
             child.incomplete_parents -= 1;
             changed |= child.incomplete_parents == 0;
+            let submit_ms = if self.cluster.offers == Offers::Task { self.cluster.submit_ms } else { 0.0 };
+            if child.incomplete_parents == 0 && submit_ms > 0.0 {
+                self.submissions.push_back((self.state.time_ms + submit_ms, place));
+                continue;
+            }
             self.open += u32::from(child.incomplete_parents == 0 && !child.saturated);
             if child.incomplete_parents == 0 && self.cluster.offers == Offers::Task {
                 child.selected = false;

@@ -9,7 +9,7 @@ use sched_distill_core::{
     rng::hash,
     simulation::{Bound, EventQueue, IdleSpells, TaskRun, Timeline},
 };
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 /// Marks "no job", "no stage", "no pool".
 pub(super) const NONE: u32 = u32::MAX;
@@ -116,6 +116,8 @@ pub struct Simulator {
     pub(super) open: u32,
     pub(super) idle: IdleSpells,
     pub(super) again: Again,
+    /// Stages that can start and have not been submitted, and when they will be, ms, in that order.
+    pub(super) submissions: VecDeque<(f64, u32)>,
     /// Where idle executors are offered after each event: the place among the active jobs of the one whose pool comes next, [`NONE`] when all
     /// have been offered.
     pub(super) next_idle: u32,
@@ -178,6 +180,7 @@ impl Simulator {
             open: 0,
             idle: IdleSpells::default(),
             again: Again { since_ms: f64::NAN, due_ms: f64::NAN, next_pool: 0 },
+            submissions: VecDeque::new(),
             next_idle: NONE,
             offered_first: NONE,
             timeline: None,

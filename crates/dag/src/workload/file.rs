@@ -14,6 +14,7 @@ use std::{
 pub(super) struct RawWorkload {
     pub(super) num_executors: Option<u32>,
     pub(super) moving_delay_ms: Option<f64>,
+    pub(super) submit_ms: Option<f64>,
     pub(super) warmup_ms: Option<f64>,
     #[serde(deserialize_with = "most_jobs")]
     pub(super) jobs: Vec<RawJob>,
@@ -197,7 +198,11 @@ impl RawDurations {
 ///
 /// What cannot be written, and jobs whose tasks take the longer the more executors there are.
 pub fn write(cluster: &Cluster, jobs: &[JobArrival], out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "{{\"num_executors\": {}, \"moving_delay_ms\": {},", cluster.num_executors, cluster.moving_delay_ms)?;
+    let Cluster { num_executors, moving_delay_ms, submit_ms, .. } = cluster;
+    write!(out, "{{\"num_executors\": {num_executors}, \"moving_delay_ms\": {moving_delay_ms},")?;
+    if *submit_ms > 0.0 {
+        write!(out, " \"submit_ms\": {submit_ms},")?;
+    }
     out.write_all(b" \"jobs\": ")?;
     let problem = "what its tasks take depends on how many executors it has, which a workload file cannot say";
     write_list(jobs, out, |job, _| RawJob::of(job).ok_or_else(|| problem.to_owned()))?;

@@ -15,10 +15,11 @@ pub(super) struct Believed {
     durations: &'static str,
     merges_parts: bool,
     offers: Offers,
+    submit_ms: Option<f64>,
 }
 
 impl Believed {
-    /// Reads `durations`, `parts` and `offers` from a spec.
+    /// Reads `durations`, `parts`, `offers` and `submit` from a spec.
     pub(super) fn from_args(args: &mut Args<'_>) -> Result<Self, SpecError> {
         let durations = args.word("durations", &["declared", "history", "median"])?;
         let merges_parts = args.word("parts", &["declared", "merged"])? == "merged";
@@ -26,7 +27,11 @@ impl Believed {
             "task" => Offers::Task,
             _ => Offers::Stage,
         };
-        Ok(Self { durations, merges_parts, offers })
+        let submit_ms = args.optional_number("submit", 0.0..=1e9)?;
+        if let Some(submit_ms) = submit_ms.filter(|_| offers == Offers::Stage) {
+            return Err(args.conflict("submit", &submit_ms.to_string(), "none without offers=task"));
+        }
+        Ok(Self { durations, merges_parts, offers, submit_ms })
     }
 
     /// The workload on a cluster that believes so much.
@@ -40,8 +45,13 @@ impl Believed {
         if intake.is_credulous() && self.offers == Offers::Stage {
             return workload;
         }
-        let cluster = Cluster { intake, offers: self.offers, ..*workload.cluster() };
-        let (files, notes) = (workload.files().to_vec(), workload.notes().to_vec());
+        let recorded = *workload.cluster();
+        let submit_ms = self.submit_ms.unwrap_or(recorded.submit_ms);
+        let cluster = Cluster { intake, offers: self.offers, submit_ms, ..recorded };
+        let (files, mut notes) = (workload.files().to_vec(), workload.notes().to_vec());
+        if self.offers == Offers::Task && self.submit_ms.is_none() && submit_ms > 0.0 {
+            notes.push(format!("a stage is submitted {submit_ms} ms after the last of its parents, as was recorded in the mean (`submit` sets another time)"));
+        }
         DagWorkload::new(cluster, TakenIn { workload, history }, files).with_notes(notes)
     }
 }

@@ -26,13 +26,18 @@ pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
 fn load(path: &Path, num_executors: Option<u32>, cut: &Cut) -> Result<DagWorkload, WorkloadError> {
     let raw: RawWorkload = read_json(path, "docs/workload-format.md")?;
     let format = |problem: String| WorkloadError::Format { path: path.to_owned(), problem };
-    let cluster =
-        Cluster::new(num_executors.or(raw.num_executors).unwrap_or(10), raw.moving_delay_ms.unwrap_or(2000.0));
+    let num_executors = num_executors.or(raw.num_executors).unwrap_or(10);
+    let cluster = Cluster {
+        submit_ms: raw.submit_ms.unwrap_or(0.0),
+        ..Cluster::new(num_executors, raw.moving_delay_ms.unwrap_or(2000.0))
+    };
     let warmup_ms = raw.warmup_ms.unwrap_or(0.0);
     if !(1..=100_000).contains(&cluster.num_executors) {
         return Err(format(format!("num_executors must be in 1..=100000, got {}", cluster.num_executors)));
     }
-    for (name, value) in [("moving_delay_ms", cluster.moving_delay_ms), ("warmup_ms", warmup_ms)] {
+    let times =
+        [("moving_delay_ms", cluster.moving_delay_ms), ("submit_ms", cluster.submit_ms), ("warmup_ms", warmup_ms)];
+    for (name, value) in times {
         if !TIMES_MS.contains(&value) {
             return Err(format(format!("{name} must be a number in 0..=1e15 ms, got {value}")));
         }

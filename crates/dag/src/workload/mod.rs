@@ -58,6 +58,16 @@ pub struct Cluster {
     /// When it offers executors that have work.
     #[serde(default, skip_serializing_if = "Offers::is_stage")]
     pub offers: Offers,
+    /// From when the last parent of a stage is completed until the stage is submitted, which can start no earlier, ms, where executors are offered after
+    /// each task: Apache Spark's adaptive execution plans a stage when those before it have ended.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub submit_ms: f64,
+}
+
+// serde hands fields over by reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(ms: &f64) -> bool {
+    *ms == 0.0
 }
 
 /// When the executors of a cluster are offered.
@@ -81,7 +91,7 @@ impl Cluster {
     /// A cluster that believes what users declare, and offers executors by stages.
     #[must_use]
     pub fn new(num_executors: u32, moving_delay_ms: f64) -> Self {
-        Self { num_executors, moving_delay_ms, intake: Intake::default(), offers: Offers::default() }
+        Self { num_executors, moving_delay_ms, intake: Intake::default(), offers: Offers::default(), submit_ms: 0.0 }
     }
 }
 
@@ -93,41 +103,41 @@ pub(crate) fn events(jobs: f64, tasks: f64) -> f64 {
 /// All workloads there are.
 pub(crate) const WORKLOADS: &[WorkloadDef<Dag>] = &[
     WorkloadDef::new(
-        "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
+        "builtin[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task[,submit=MS]]",
         "generated Spark-like jobs: 2-18 stages, heavy-tailed tasks and durations, several graph shapes",
         builtin::open,
     ),
     WorkloadDef::new(
-        "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
+        "tpch:FILE[,executors=10][,jobs=50][,rate=4e-5][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task[,submit=MS]]",
         "TPC-H queries with measured task durations, from tpch_profiles.json.gz",
         tpch::open,
     ),
     WorkloadDef::new(
-        "spark:PATH[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task]",
+        "spark:PATH[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task[,submit=MS]]",
         "what Spark ran, from its event logs: a file, a rolling log or a folder of logs (docs/histories.md)",
         spark::open,
     )
     .that_reads(sched_distill_histories::spark::is_log),
     WorkloadDef::new(
-        "alibaba:FILE[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task]",
+        "alibaba:FILE[,executors=N][,delay=0][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task[,submit=MS]]",
         "jobs of the Alibaba cluster trace of 2018, from its batch_task.csv",
         alibaba::open,
     )
     .that_reads(alibaba::reads),
     WorkloadDef::new(
-        "wfcommons:PATH[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
+        "wfcommons:PATH[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task[,submit=MS]]",
         "workflows that ran somewhere, as WfCommons has them: a file or a folder of files, drawn at random",
         wfcommons::open,
     )
     .that_reads(wfcommons::reads),
     WorkloadDef::new(
-        "shapes:FILE[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task]",
+        "shapes:FILE[,executors=10][,jobs=50][,rate=N][,arrivals=poisson|bursty][,delay=2000][,warmup=1000][,edge=NAME][,durations=history|median][,parts=merged][,offers=task[,submit=MS]]",
         "DAGs without arrivals from a JSON file, drawn at random (docs/workload-format.md)",
         dag_shapes::open,
     )
     .that_reads(dag_shapes::reads),
     WorkloadDef::new(
-        "json:FILE[,executors=N][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task]",
+        "json:FILE[,executors=N][,split=time|interleaved][,window=TIME][,stride=TIME][,gap=TIME][,rate=1][,durations=history|median][,parts=merged][,offers=task[,submit=MS]]",
         "a fixed list of jobs from a JSON file (docs/workload-format.md)",
         json::open,
     ),

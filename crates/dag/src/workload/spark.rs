@@ -26,7 +26,7 @@ pub(super) fn open(spec: &Spec) -> Result<DagWorkload, WorkloadError> {
     args.finish()?;
     let imported = Imported::read(path)?;
     let num_executors = executors.map_or_else(|| imported.slots(path), Ok)?;
-    let cluster = Cluster::new(num_executors, delay_ms);
+    let cluster = Cluster { submit_ms: imported.submit_ms, ..Cluster::new(num_executors, delay_ms) };
     let costs = Costs { events: &|job: &JobArrival| super::events(1.0, job.template.tasks() as f64), bytes: 0.0 };
     let refused = |problem| WorkloadError::Format { path: path.to_owned(), problem };
     let history = History::new(imported.jobs, &cut, super::WINDOW_JOBS, &costs).map_err(refused)?;
@@ -44,6 +44,8 @@ struct Imported {
     files: Vec<PathBuf>,
     /// Most tasks that could run at once.
     slots: u64,
+    /// From when the parents of a stage were completed until it was submitted, in the mean, ms.
+    submit_ms: f64,
     notes: Vec<String>,
 }
 
@@ -58,12 +60,15 @@ impl Imported {
         let files = log.applications.iter().flat_map(|application| application.files.clone()).collect();
         let is_one = log.applications.len() == 1;
         // A template takes less memory than the tasks that it is made of.
+        let (mut submissions, mut submissions_ms) = (0, 0);
         let mut found: Vec<(Order, Result<Arc<JobTemplate>, JobError>)> = Vec::new();
         for (number, application) in log.applications.into_iter().enumerate() {
             let name = application.id.as_ref().or(application.name.as_ref()).cloned();
             let rebuilding = application.each_query(&mut |place, job| {
                 found.push(((job.submission_ms, number, place), template(&job).map(Arc::new)));
             });
+            submissions += rebuilding.submissions;
+            submissions_ms += rebuilding.submissions_ms;
             let name = name.as_deref().unwrap_or("an application without a name");
             let of = |note: String| if is_one { note } else { format!("{name}: {note}") };
             notes.extend(rebuilding.notes().into_iter().map(of));
@@ -85,7 +90,8 @@ impl Imported {
             let problem = "has no job that ran a task to its end; nothing can be scheduled from it".to_owned();
             return Err(WorkloadError::Format { path: path.to_owned(), problem });
         }
-        Ok(Self { jobs, files, slots, notes })
+        let submit_ms = submissions_ms as f64 / submissions.max(1) as f64;
+        Ok(Self { jobs, files, slots, submit_ms: submit_ms.round(), notes })
     }
 
     /// The executors that there are, each of which runs one task at a time.

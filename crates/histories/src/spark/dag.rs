@@ -63,6 +63,10 @@ pub struct Rebuilding {
     pub copies: usize,
     /// Runs of tasks that are in no DAG: no task of their stage succeeded, or its job is not in the log.
     pub outside_runs: usize,
+    /// Stages whose parents were all completed.
+    pub submissions: usize,
+    /// From when the last of their parents was completed until they were submitted, ms, over all of them.
+    pub submissions_ms: i64,
 }
 
 /// Stages that were submitted to the cluster as one: a SQL query or command, or a job that belongs to none.
@@ -187,6 +191,20 @@ impl Rebuilding {
             self.failed_runs += stage.failed_tasks as usize;
             self.killed_runs += stage.killed_tasks as usize;
             self.copies += stage.copies as usize;
+        }
+        let mut last_parent: Vec<Option<Option<i64>>> = vec![None; job.stages.len()];
+        for [parent, child] in job.all_edges() {
+            let ended = job.stages[parent as usize].completion_ms;
+            let last = &mut last_parent[child as usize];
+            // One that was never completed: nobody knows.
+            *last = Some(last.map_or(ended, |last| last.zip(ended).map(|(a, b)| a.max(b))));
+        }
+        for (stage, ended) in job.stages.iter().zip(last_parent) {
+            if let Some(Some(ended)) = ended {
+                self.submissions += 1;
+                let waited_ms = stage.submission_ms.saturating_sub(ended).max(0);
+                self.submissions_ms = self.submissions_ms.saturating_add(waited_ms);
+            }
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Ran {
     pub jobs: Vec<RanJob>,
     /// In any order.
     pub tasks: Vec<RanTask>,
+    /// From when the last parent of a stage is completed until the stage is submitted; less where its tasks were launched before.
+    pub submit_ms: i64,
 }
 
 /// A job of Spark.
@@ -70,6 +72,7 @@ struct Stage {
     id: u32,
     job: u32,
     place: u32,
+    submission_ms: i64,
     first_ms: i64,
     last_ms: i64,
 }
@@ -92,6 +95,7 @@ struct Stage {
 ///     executors: 1,
 ///     jobs: vec![job],
 ///     tasks: vec![task(0, 5, 25), task(1, 25, 32)],
+///     submit_ms: 0,
 /// };
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("example");
@@ -117,9 +121,10 @@ pub fn write(ran: &Ran, out: &mut dyn Write) -> io::Result<()> {
         events.push((task.launch_ms, What::TaskStart, place));
         events.push((task.finish_ms, What::TaskEnd, place));
     }
+    submit(ran, &offsets, &mut stages);
     let ran_any = |stage: &&Stage| stage.first_ms <= stage.last_ms;
     for stage in stages.iter().filter(ran_any) {
-        events.push((stage.first_ms, What::StageSubmitted, stage.id));
+        events.push((stage.submission_ms, What::StageSubmitted, stage.id));
         events.push((stage.last_ms, What::StageCompleted, stage.id));
     }
     for ((job, end_ms), place) in ran.jobs.iter().zip(&ends_ms).zip(0..) {
@@ -159,6 +164,23 @@ pub fn write(ran: &Ran, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, r#"{{"Event":"SparkListenerApplicationEnd","Timestamp":{}}}"#, EPOCH_MS + last_ms)
 }
 
+/// Says when stages were submitted: with their job, or after those that they read, and no later than the first of their tasks was launched.
+fn submit(ran: &Ran, offsets: &[u32], stages: &mut [Stage]) {
+    for (job, &offset) in ran.jobs.iter().zip(offsets) {
+        let Some(of_job) = stages.get_mut(offset as usize..).and_then(|all| all.get_mut(..job.stages.len())) else {
+            continue;
+        };
+        of_job.iter_mut().for_each(|stage| stage.submission_ms = job.submission_ms);
+        for &[parent, child] in &job.edges {
+            let completed_ms = of_job.get(parent as usize).map_or(i64::MIN, |stage| stage.last_ms);
+            if let Some(stage) = of_job.get_mut(child as usize) {
+                stage.submission_ms = stage.submission_ms.max(completed_ms.saturating_add(ran.submit_ms));
+            }
+        }
+        of_job.iter_mut().for_each(|stage| stage.submission_ms = stage.submission_ms.min(stage.first_ms));
+    }
+}
+
 /// By task, its id in the order of the launches, and its place in its stage.
 fn ids(ran: &Ran, offsets: &[u32], stages: usize) -> Vec<(u32, u32)> {
     let mut order: Vec<(i64, usize)> =
@@ -193,7 +215,15 @@ fn stages(ran: &Ran) -> Vec<Stage> {
         (0..job.stages.len() as u32).map(move |place| (number, place)).collect::<Vec<_>>()
     };
     let all = ran.jobs.iter().zip(0..).flat_map(of).zip(0..);
-    all.map(|((job, place), id)| Stage { id, job, place, first_ms: i64::MAX, last_ms: i64::MIN }).collect()
+    all.map(|((job, place), id)| Stage {
+        id,
+        job,
+        place,
+        submission_ms: i64::MAX,
+        first_ms: i64::MAX,
+        last_ms: i64::MIN,
+    })
+    .collect()
 }
 
 fn begin(ran: &Ran, out: &mut dyn Write) -> io::Result<()> {
@@ -256,7 +286,7 @@ fn info(
         to_string(&parents.collect::<Vec<u32>>())?,
     )?;
     if has_begun {
-        write!(out, r#","Submission Time":{}"#, EPOCH_MS + stage.first_ms)?;
+        write!(out, r#","Submission Time":{}"#, EPOCH_MS + stage.submission_ms)?;
     }
     if is_over {
         write!(out, r#","Completion Time":{}"#, EPOCH_MS + stage.last_ms)?;

@@ -73,7 +73,7 @@ final class Deciding implements Offers.Way {
             List<QueryStage> stages = all.get(i).stages;
             for (int j = 0; j < stages.size(); j++) {
                 QueryStage stage = stages.get(j);
-                if (stage.passedOver >= maxPassedOver && (longest == null || stage.passedOver > longest.passedOver) && stage.canLaunch()
+                if (stage.passedOver >= maxPassedOver && (longest == null || stage.passedOver > longest.passedOver) && stage.waits()
                         && needs(stage) <= free) {
                     longest = stage;
                 }
@@ -222,7 +222,7 @@ final class Deciding implements Offers.Way {
             List<QueryStage> stages = all.get(i).stages;
             for (int j = 0; j < stages.size(); j++) {
                 QueryStage stage = stages.get(j);
-                if (stage.launched > 0 || stage.pending() == 0 || stage.live() == null) {
+                if (stage.launched > 0 || !stage.open) {
                     stage.passedOver = 0;
                 } else {
                     stage.passedOver += launched;

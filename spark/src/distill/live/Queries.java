@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.ShuffleMapStage;
@@ -90,8 +91,9 @@ final class Queries {
         if (++sets % SETS_TO_LOOK == 0) {
             lookForEnds();
         }
+        boolean isNew = !bySparkJob.containsKey(job.jobId());
         Query query = query(job, nowMs);
-        addGraph(query, job.finalStage(), new HashSet<>());
+        addGraph(query, job.finalStage(), isNew ? query.unread() : List.of(), new HashSet<>(), new HashSet<>());
         QueryStage stage = query.bySparkId.get(set.stageId());
         if (stage == null) {
             // It is run again: its output was there when the graph was read, and has been lost since.
@@ -201,24 +203,33 @@ final class Queries {
         return known;
     }
 
-    /** Adds a stage and those that it waits for, parents first; stages whose output others have made never come. */
-    private void addGraph(Query query, Stage stage, Set<Integer> seen) {
+    /**
+     * Adds a stage and those that it waits for, parents first; stages whose output others have made never come. Those that begin a job have waited for what
+     * had ended {@code before} as well, of which Spark tells nothing: tables that are broadcast, results of subqueries. {@code added} are the stages of this
+     * job.
+     */
+    private void addGraph(Query query, Stage stage, List<Integer> before, Set<Integer> seen, Set<QueryStage> added) {
         if (!seen.add(stage.id()) || known(query, stage) != null) {
             return;
         }
         if (stage instanceof ShuffleMapStage && ((ShuffleMapStage) stage).isAvailable()) {
             return;
         }
-        List<Integer> parents = new ArrayList<>();
+        Set<Integer> parents = new TreeSet<>();
+        boolean begins = true;
         for (scala.collection.immutable.List<Stage> rest = stage.parents(); !rest.isEmpty(); rest = tail(rest)) {
             Stage parent = rest.head();
-            addGraph(query, parent, seen);
+            addGraph(query, parent, before, seen, added);
             QueryStage known = query.bySparkId.get(parent.id());
             if (known != null) {
                 parents.add(known.number);
+                begins &= !added.contains(known);
             }
         }
-        add(query, stage, parents.stream().mapToInt(Integer::intValue).sorted().distinct().toArray());
+        if (begins) {
+            parents.addAll(before);
+        }
+        added.add(add(query, stage, parents.stream().mapToInt(Integer::intValue).toArray()));
     }
 
     private QueryStage add(Query query, Stage stage, int[] parents) {

@@ -2,9 +2,12 @@ package distill.live;
 
 import distill.state.Source;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** What counts as one job: a job of Spark, or all jobs of one SQL execution. */
 final class Query {
@@ -37,6 +40,23 @@ final class Query {
         this.arrivalMs = arrivalMs;
         this.mayGrow = mayGrow;
         this.source = Source.ofJob(number);
+    }
+
+    /** Numbers of the stages that have ended and that no stage which has come is known to wait for. */
+    List<Integer> unread() {
+        Set<Integer> read = new HashSet<>();
+        for (QueryStage stage : stages) {
+            if (stage.sparkId >= 0) {
+                Arrays.stream(stage.parents).forEach(read::add);
+            }
+        }
+        List<Integer> unread = new ArrayList<>();
+        for (QueryStage stage : stages) {
+            if (stage.sparkId >= 0 && stage.completed == stage.tasks && !read.contains(stage.number)) {
+                unread.add(stage.number);
+            }
+        }
+        return unread;
     }
 
     /** Whether anything of it waits or runs. */

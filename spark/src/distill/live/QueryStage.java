@@ -83,6 +83,11 @@ final class QueryStage {
         return open && pending() > kept;
     }
 
+    /** Whether it waits for a slot: with tasks, or with copies of slow ones, which nobody is asked about. */
+    boolean waits() {
+        return open && (pending() == 0 || pending() > kept);
+    }
+
     /** Tasks that wait to be launched. */
     int pending() {
         return tasks - completed - running;

@@ -1,5 +1,7 @@
 package distill.test;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -204,6 +206,7 @@ public final class LiveTest {
             mixed(app, 6);
             check(app.stop().isEmpty(), "the plugin counts, though it is not there");
         });
+        test("what_waits_for_a_broadcast_is_known_to", this::broadcast);
         test("what_is_no_setting_is_refused", () -> {
             for (String[] wrong : new String[][] {{"spark.distill.sudent", "x"}, {"spark.distill.mode", "on"}, {"spark.distill.maxPassedOver", "0"},
                     {"spark.distill.student", "/nowhere/student.json"}, {"spark.distill.student", "no.such.Student"},
@@ -342,6 +345,26 @@ public final class LiveTest {
         check(lines.stream().anyMatch(line -> line.contains("\"parents\":[")), "no stage waits for another one in", lines.size(), "lines");
     }
 
+    /** A table is broadcast, then read beside another one: two jobs, between which Spark tells of no edge. */
+    private void broadcast() throws Exception {
+        Path profile = Files.createTempDirectory("distill-broadcast").resolve("profile.json");
+        App app = decide(student, "spark.sql.adaptive.enabled", "false", "spark.distill.profile", profile.toString());
+        SparkSession session = SparkSession.builder().sparkContext(app.spark.sc()).getOrCreate();
+        app.spark.sc().setJobDescription("joined");
+        Dataset<Row> small = session.range(0, 50, 1, 3).selectExpr("id as other");
+        Dataset<Row> large = session.range(0, 1000, 1, 5).toDF();
+        Row row = large.join(org.apache.spark.sql.functions.broadcast(small), large.col("id").equalTo(small.col("other"))).selectExpr("count(*)")
+                .collectAsList().get(0);
+        check(row.getLong(0) == 50);
+        check(app.stop().get("fallbacks") == 0);
+        SparkSession.clearActiveSession();
+        SparkSession.clearDefaultSession();
+        JsonNode stages = new ObjectMapper().readTree(Files.readAllBytes(profile)).get("queries").get("joined");
+        // Three tasks that broadcast, five that wait for them, one that counts.
+        check(stages.size() == 3 && stages.get(0).get("tasks").asInt() == 3 && stages.get(1).get("tasks").asInt() == 5, stages);
+        check(stages.get(1).get("parents").toString().equals("[0]") && stages.get(2).get("parents").toString().equals("[1]"), stages);
+    }
+
     private void shadow() throws Exception {
         Path log = Files.createTempDirectory("distill-shadow").resolve("lines.jsonl");
         App app = app("spark.distill.student", student, "spark.distill.mode", "shadow", "spark.distill.log", log.toString());
@@ -431,6 +454,35 @@ public final class LiveTest {
                 });
                 mixed(app, 6);
                 check(took.get() < 19.0, "no copy of a task that took 20 s:", took.get());
+                app.stop();
+            });
+            test("copies_of_slow_tasks_are_not_passed_over_for_ever", () -> {
+                App app = decide("distill.test.Students$Last", "spark.speculation", "true", "spark.speculation.interval", "100ms",
+                        "spark.speculation.multiplier", "1.5", "spark.speculation.quantile", "0.5", "spark.distill.maxPassedOver", "20");
+                Future<Double> took = app.start(() -> {
+                    long began = System.nanoTime();
+                    app.spark.parallelize(App.numbers(2), 2).map(x -> {
+                        Thread.sleep(x == 1 && TaskContext.get().attemptNumber() == 0 ? 20_000 : 100);
+                        return x;
+                    }).collect();
+                    double s = (System.nanoTime() - began) / 1e9;
+                    app.spark.sc().cancelAllJobs();
+                    return s;
+                });
+                Thread.sleep(1000);
+                for (int job = 0; job < 2; job++) {
+                    // Slots are never left over meanwhile.
+                    app.start(() -> {
+                        try {
+                            app.sums("newer", 2000, 50);
+                        } catch (Exception e) {
+                            check(e.getMessage().contains("cancelled"), e);
+                        }
+                        return true;
+                    });
+                }
+                app.join();
+                check(took.get() < 19.0, "no copy beside those who come later:", took.get());
                 app.stop();
             });
         }
