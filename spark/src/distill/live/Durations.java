@@ -29,13 +29,16 @@ final class Durations {
     static final class Stage {
         int tasks;
         int[] parents;
+        /** What it does ({@link Shape}). */
+        String shape;
         /** Mean over the tasks that have ended, ms, and their number. */
         double meanMs;
         long ended;
 
-        Stage(int tasks, int[] parents) {
+        Stage(int tasks, int[] parents, String shape) {
             this.tasks = tasks;
             this.parents = parents;
+            this.shape = shape;
         }
 
         private void add(double ms) {
@@ -78,11 +81,12 @@ final class Durations {
             queries.put(stage.query.key, stages);
         }
         while (stages.size() <= stage.number) {
-            stages.add(new Stage(1, new int[0]));
+            stages.add(new Stage(1, new int[0], Shape.NONE));
         }
         Stage known = stages.get(stage.number);
         known.tasks = stage.tasks;
         known.parents = stage.parents;
+        known.shape = stage.shape;
     }
 
     /** A task of a stage has ended well. */
@@ -134,7 +138,8 @@ final class Durations {
                 }
                 parents.add(parent.asInt());
             }
-            Stage stage = new Stage(item.path("tasks").asInt(), parents.stream().mapToInt(Integer::intValue).toArray());
+            Stage stage = new Stage(item.path("tasks").asInt(), parents.stream().mapToInt(Integer::intValue).toArray(),
+                    item.path("shape").asText(Shape.NONE));
             stage.ended = item.path("ended").asLong();
             stage.meanMs = item.path("task_ms").asDouble();
             if (stage.tasks < 1 || stage.ended < 0 || !(stage.meanMs >= 0.0 && stage.meanMs < Double.POSITIVE_INFINITY)) {
@@ -160,6 +165,9 @@ final class Durations {
                 ArrayNode parents = item.putArray("parents");
                 for (int parent : stage.parents) {
                     parents.add(parent);
+                }
+                if (!stage.shape.isEmpty()) {
+                    item.put("shape", stage.shape);
                 }
                 item.put("task_ms", Math.round(stage.meanMs * 1000.0) / 1000.0);
                 item.put("ended", stage.ended);

@@ -21,13 +21,16 @@ public final class Installation implements AutoCloseable {
 
     private final Settings settings;
     private final Durations durations;
+    /** Takes in what has been told since the last offer. */
+    private final Runnable drain;
     private final Decider decider;
     private final Lines lines;
     private final Numbers numbers;
 
-    private Installation(Settings settings, Durations durations, Decider decider, Lines lines, Numbers numbers) {
+    private Installation(Settings settings, Durations durations, Runnable drain, Decider decider, Lines lines, Numbers numbers) {
         this.settings = settings;
         this.durations = durations;
+        this.drain = drain;
         this.decider = decider;
         this.lines = lines;
         this.numbers = numbers;
@@ -95,7 +98,12 @@ public final class Installation implements AutoCloseable {
         rehearse(pool);
         replace(scheduler, pool);
         Log.info("distill: " + settings.words() + ", Spark " + context.version());
-        return new Installation(settings, durations, decider, lines, numbers);
+        Runnable drain = () -> {
+            synchronized (scheduler) {
+                listener.drain(queries);
+            }
+        };
+        return new Installation(settings, durations, drain, decider, lines, numbers);
     }
 
     private static TaskSchedulerImpl check(SparkContext context) throws Refusal {
@@ -183,6 +191,7 @@ public final class Installation implements AutoCloseable {
         }
         if (settings.profile != null) {
             try {
+                drain.run();
                 durations.write(settings.profile);
             } catch (IOException e) {
                 Log.warn("the profile cannot be written: " + e);

@@ -185,7 +185,8 @@ final class Queries {
     private void expect(Query query) {
         for (Durations.Stage known : durations.of(query.key)) {
             int number = query.stages.size();
-            query.stages.add(new QueryStage(query, number, -1, known.tasks, known.parents, durations.expectedMs(query.key, number)));
+            query.stages.add(new QueryStage(query, number, -1, known.tasks, known.parents, known.shape,
+                    durations.expectedMs(query.key, number)));
         }
     }
 
@@ -246,11 +247,13 @@ final class Queries {
 
     /** The stage that was expected and has not come, of those most like it the first; or a new one. Stages may come in another order than before. */
     private QueryStage place(Query query, Stage stage, int[] parents) {
+        String shape = Shape.of(stage);
         QueryStage best = null;
         int alike = -1;
         for (QueryStage expected : query.stages) {
             if (expected.sparkId < 0) {
-                int now = (Arrays.equals(expected.parents, parents) ? 2 : 0) + (expected.tasks == stage.numTasks() ? 1 : 0);
+                int now = (expected.shape.equals(shape) ? 4 : 0) + (Arrays.equals(expected.parents, parents) ? 2 : 0)
+                        + (expected.tasks == stage.numTasks() ? 1 : 0);
                 if (now > alike) {
                     best = expected;
                     alike = now;
@@ -261,11 +264,12 @@ final class Queries {
             best.sparkId = stage.id();
             best.tasks = stage.numTasks();
             best.parents = parents;
+            best.shape = shape;
             return best;
         }
         int number = query.stages.size();
         QueryStage added =
-                new QueryStage(query, number, stage.id(), stage.numTasks(), parents, durations.expectedMs(query.key, number));
+                new QueryStage(query, number, stage.id(), stage.numTasks(), parents, shape, durations.expectedMs(query.key, number));
         query.stages.add(added);
         return added;
     }

@@ -14,6 +14,8 @@ final class QueryStage {
     int tasks;
     /** Whose output it reads. */
     int[] parents;
+    /** What it does ({@link Shape}). */
+    String shape;
     /** What a task is thought to take, ms. */
     double roughMs;
     /** What the task that ended last took, ms; NaN before one has. */
@@ -41,12 +43,13 @@ final class QueryStage {
     /** Tasks that others launched since it last launched one, while it had some to launch. */
     long passedOver;
 
-    QueryStage(Query query, int number, int sparkId, int tasks, int[] parents, double roughMs) {
+    QueryStage(Query query, int number, int sparkId, int tasks, int[] parents, String shape, double roughMs) {
         this.query = query;
         this.number = number;
         this.sparkId = sparkId;
         this.tasks = tasks;
         this.parents = parents;
+        this.shape = shape;
         this.roughMs = roughMs;
     }
 

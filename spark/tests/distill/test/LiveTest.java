@@ -207,6 +207,7 @@ public final class LiveTest {
             check(app.stop().isEmpty(), "the plugin counts, though it is not there");
         });
         test("what_waits_for_a_broadcast_is_known_to", this::broadcast);
+        test("stages_are_known_by_what_they_read", this::shapes);
         test("what_is_no_setting_is_refused", () -> {
             for (String[] wrong : new String[][] {{"spark.distill.sudent", "x"}, {"spark.distill.mode", "on"}, {"spark.distill.maxPassedOver", "0"},
                     {"spark.distill.student", "/nowhere/student.json"}, {"spark.distill.student", "no.such.Student"},
@@ -363,6 +364,33 @@ public final class LiveTest {
         // Three tasks that broadcast, five that wait for them, one that counts.
         check(stages.size() == 3 && stages.get(0).get("tasks").asInt() == 3 && stages.get(1).get("tasks").asInt() == 5, stages);
         check(stages.get(1).get("parents").toString().equals("[0]") && stages.get(2).get("parents").toString().equals("[1]"), stages);
+    }
+
+    /** Two tables of as many files: their stages come in any order, and are told apart. */
+    private void shapes() throws Exception {
+        Path folder = Files.createTempDirectory("distill-shapes");
+        Path profile = folder.resolve("profile.json");
+        for (int run = 0; run < 3; run++) {
+            App app = decide(student, "spark.distill.profile", profile.toString(), "spark.sql.autoBroadcastJoinThreshold", "-1",
+                    "spark.sql.shuffle.partitions", "2");
+            SparkSession session = SparkSession.builder().sparkContext(app.spark.sc()).getOrCreate();
+            if (run == 0) {
+                session.range(0, 60, 1, 3).selectExpr("id as a").write().parquet(folder.resolve("left").toString());
+                session.range(0, 30, 1, 3).selectExpr("id as b").write().parquet(folder.resolve("right").toString());
+            }
+            Dataset<Row> left = session.read().parquet(folder.resolve("left").toString());
+            Dataset<Row> right = session.read().parquet(folder.resolve("right").toString());
+            app.spark.sc().setJobDescription("joined");
+            check(left.join(right, left.col("a").equalTo(right.col("b"))).collectAsList().size() == 30);
+            check(app.stop().get("fallbacks") == 0);
+            SparkSession.clearActiveSession();
+            SparkSession.clearDefaultSession();
+            JsonNode stages = new ObjectMapper().readTree(Files.readAllBytes(profile)).get("queries").get("joined");
+            check(stages.size() == 3 && !stages.get(0).get("shape").equals(stages.get(1).get("shape")), run, stages);
+            for (JsonNode stage : stages) {
+                check(stage.get("ended").asInt() == (run + 1) * stage.get("tasks").asInt(), run, stages);
+            }
+        }
     }
 
     private void shadow() throws Exception {
