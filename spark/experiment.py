@@ -38,7 +38,7 @@ class Mode:
     factor: float
 
 
-MODES = {"real": Mode(os.cpu_count() or 2, 0.0), "dilated": Mode(8, 7.0)}
+MODES = {"real": Mode(os.cpu_count() or 2, 0.0), "dilated": Mode(8, 15.0)}
 # Share of the time of slots that is asked for. Where they are the machine's own cores, planning of queries has to go on beside them.
 LOADS = {("dilated", "lower"): 0.5, ("dilated", "higher"): 0.8, ("real", "lower"): 0.3, ("real", "higher"): 0.5}
 
