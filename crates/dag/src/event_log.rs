@@ -6,7 +6,7 @@
 use crate::{
     Dag,
     simulator::Simulator,
-    workload::{Cluster, DagWorkload, JobArrival, Offers},
+    workload::{DagWorkload, JobArrival},
 };
 use sched_distill_core::{
     policy::Policy,
@@ -37,8 +37,8 @@ pub(crate) fn write(
     }
     let tasks = episode.task_runs().iter().map(task).collect();
     let jobs = jobs.iter().map(job).collect();
-    let Cluster { num_executors: executors, submit_ms, offers, .. } = *workload.cluster();
-    let submit_ms = if offers == Offers::Task { whole(submit_ms) } else { 0 };
+    let cluster = workload.cluster();
+    let (executors, submit_ms) = (cluster.num_executors, whole(cluster.submission_ms()));
     Ok(spark::write(&Ran { name: name.to_owned(), executors, jobs, tasks, submit_ms }, out)?)
 }
 

@@ -294,7 +294,7 @@ impl Simulator {
             let child = &mut self.state.stages[place as usize];
             child.incomplete_parents -= 1;
             changed |= child.incomplete_parents == 0;
-            let submit_ms = if self.cluster.offers == Offers::Task { self.cluster.submit_ms } else { 0.0 };
+            let submit_ms = self.cluster.submission_ms();
             if child.incomplete_parents == 0 && submit_ms > 0.0 {
                 self.submissions.push_back((self.state.time_ms + submit_ms, place));
                 continue;

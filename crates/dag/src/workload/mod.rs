@@ -93,6 +93,11 @@ impl Cluster {
     pub fn new(num_executors: u32, moving_delay_ms: f64) -> Self {
         Self { num_executors, moving_delay_ms, intake: Intake::default(), offers: Offers::default(), submit_ms: 0.0 }
     }
+
+    /// How much later than its last parent is completed a stage can start, ms: [`Self::submit_ms`] where executors are offered after each task, else 0.
+    pub(crate) fn submission_ms(&self) -> f64 {
+        if self.offers == Offers::Task { self.submit_ms } else { 0.0 }
+    }
 }
 
 /// What jobs with so many tasks come to: a task ends, and for each an executor may have to come.

@@ -60,7 +60,7 @@ impl Imported {
         let files = log.applications.iter().flat_map(|application| application.files.clone()).collect();
         let is_one = log.applications.len() == 1;
         // A template takes less memory than the tasks that it is made of.
-        let (mut submissions, mut submissions_ms) = (0, 0);
+        let (mut submissions, mut submissions_ms) = (0, 0_i64);
         let mut found: Vec<(Order, Result<Arc<JobTemplate>, JobError>)> = Vec::new();
         for (number, application) in log.applications.into_iter().enumerate() {
             let name = application.id.as_ref().or(application.name.as_ref()).cloned();
@@ -68,7 +68,7 @@ impl Imported {
                 found.push(((job.submission_ms, number, place), template(&job).map(Arc::new)));
             });
             submissions += rebuilding.submissions;
-            submissions_ms += rebuilding.submissions_ms;
+            submissions_ms = submissions_ms.saturating_add(rebuilding.submissions_ms);
             let name = name.as_deref().unwrap_or("an application without a name");
             let of = |note: String| if is_one { note } else { format!("{name}: {note}") };
             notes.extend(rebuilding.notes().into_iter().map(of));
