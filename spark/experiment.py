@@ -10,6 +10,7 @@ that it goes on where it was stopped. Nothing else should run on the machine mea
 """
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -84,6 +85,7 @@ class Experiment:
         self.data = {size: self.work / "data" / size for size in SCALES}
         self.policies = policies(self.work)
         self.cells_wanted = [cell for cell in CELLS if not options.cell or cell.name in options.cell]
+        self.is_warm = False
         # The student is fitted to the first cell.
         self.modes = list(dict.fromkeys(cell.mode for cell in [CELLS[0], *self.cells_wanted]))
 
@@ -104,22 +106,26 @@ class Experiment:
                 continue
             say(f"{mode}: what tasks take of a core, {len(EVERY)} queries {1 + REPEATS} times")
             times.parent.mkdir(parents=True, exist_ok=True)
+            part = times.with_suffix(".part")
+            part.unlink(missing_ok=True)
             # Java takes a turn to get going.
             with engine.application(MODES[mode].slots, 0.0, plans) as application:
                 for arrival in EVERY:
                     application.ask(arrival)
-            with engine.application(MODES[mode].slots, 0.0, plans, times) as application:
+            with engine.application(MODES[mode].slots, 0.0, plans, part) as application:
                 for _ in range(REPEATS):
                     for arrival in EVERY:
                         application.ask(arrival)
+            part.rename(times)
 
     def calibrate(self, engine: Engine, mode: str) -> None:
         """Each query at each size, alone and in turn, as it runs from now on."""
-        folder = self.work / "calibration" / mode
+        folder = self.calibration(mode)
         if (folder / "jobs.json").exists():
             return
         say(f"{mode}: what tasks take, {len(EVERY)} queries")
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "profile.json").unlink(missing_ok=True)
         self.warm(engine)
         settings = {
             "spark.eventLog.enabled": "true",
@@ -138,9 +144,13 @@ class Experiment:
         (folder / "alone.json").write_text(json.dumps(alone, indent=1))
         workload.imported(self.distill, log, folder / "jobs.json")
 
+    def calibration(self, mode: str) -> Path:
+        """What was measured beforehand, of tasks that last so long and no longer."""
+        return self.work / "calibration" / f"{mode}-{MODES[mode].slots}-slots-{1 + MODES[mode].factor:g}-fold"
+
     def busy(self, cell: Cell) -> Path:
         """What ran while others did too."""
-        return self.work / "calibration" / cell.mode / f"busy-{cell.load}.json"
+        return self.calibration(cell.mode) / f"busy-{cell.load}.json"
 
     def calibrate_busy(self, engine: Engine, cell: Cell) -> None:
         """Queries as they come, in Spark's own order, to see what drivers take from stage to stage while others run."""
@@ -159,11 +169,11 @@ class Experiment:
     def times(self, mode: str, adaptive: bool = True) -> Path | None:
         """What tasks take of a core, where they are dilated."""
         name = "times.tsv" if adaptive else "times-not-adaptive.tsv"
-        return self.work / "calibration" / mode / name if MODES[mode].factor > 0 else None
+        return self.calibration(mode) / name if MODES[mode].factor > 0 else None
 
     def jobs(self, mode: str) -> workload.Jobs:
         """Runs of each query, alone."""
-        return workload.by_name(self.work / "calibration" / mode / "jobs.json")
+        return workload.by_name(self.calibration(mode) / "jobs.json")
 
     def gap_s(self, cell: Cell) -> float:
         """Time from query to query, in the mean, at which this share of the slots' time is asked for."""
@@ -180,26 +190,35 @@ class Experiment:
         if not (self.work / "builtin/student.json").exists():
             say("the student of the network that comes with distill")
             subprocess.run([self.distill, "demo", "--fast", "--quiet", "-o", self.work / "builtin"], check=True)
-        if (self.work / "run/student.json").exists():
-            return
         cell, file = CELLS[0], self.work / "train.json"
+        # Times are what a demo writes last.
+        before = file.read_bytes() if file.exists() and (self.work / "run/timings.json").exists() else None
         # Other arrivals than those that are measured, whose seeds are small; of the same queries.
         drawn = workload.draw(TRAIN, 12_000, self.gap_s(cell), SHARES)
         workload.write(file, drawn, self.jobs(cell.mode), cell.slots, workload.submit_ms(self.busy(cell)), TRAIN)
+        if file.read_bytes() == before:
+            return
         say("a student, fitted to what was measured")
-        command = [self.distill, "demo", "-o", self.work / "run", "-w", f"json:{file},split=time,window=1m,offers=task", "-t", self.options.teacher]
+        command = [self.distill, "demo", "--force", "-o", self.work / "run", "-w", f"json:{file},split=time,window=1m,offers=task", "-t", self.options.teacher]
         subprocess.run(command, check=True)
 
     def result(self, cell: Cell, seed: int, policy: Policy) -> Path:
         return self.work / "cells" / cell.name / f"seed-{seed}" / f"{policy.name.replace(' ', '-').replace(',', '')}.json"
 
+    def conditions(self, cell: Cell, seed: int, policy: Policy) -> dict[str, str | None]:
+        """What a run was made under, and is not comparable without: how long tasks last, what was measured beforehand, what comes when, the student."""
+        folder = self.calibration(cell.mode)
+        files = (folder / "jobs.json", folder / "profile.json", self.busy(cell), self.times(cell.mode, policy.adaptive))
+        measured = hash_of(repr(MODES[cell.mode]).encode(), *(file.read_bytes() for file in files if file is not None))
+        return {"calibration": measured, "arrivals": hash_of(repr(self.arrivals(cell, seed)).encode()), "student": policy.student_hash()}
+
     def is_there(self, cell: Cell, seed: int, policy: Policy) -> bool:
-        """Whether a run of as many queries was measured, under this very student."""
+        """Whether a run of as many queries was measured, under these very conditions."""
         file = self.result(cell, seed, policy)
         if not file.exists():
             return False
         run = json.loads(file.read_text())
-        return len(run["queries"]) == self.options.queries and run["student"] == policy.student_hash()
+        return len(run["queries"]) == self.options.queries and run.get("conditions") == self.conditions(cell, seed, policy)
 
     def left(self) -> list[tuple[Cell, int, Policy]]:
         """Runs that are not there, by seed, so that what is there is paired; within a seed in random order."""
@@ -221,30 +240,32 @@ class Experiment:
         return self.options.queries * self.gap_s(cell) * 1.15 + 8.0
 
     def run(self, engine: Engine, cell: Cell, seed: int, policy: Policy) -> None:
-        arrivals, mode = self.arrivals(cell, seed), MODES[cell.mode]
-        with plugin(policy, self.distill, self.work / "calibration" / cell.mode / "profile.json") as settings:
+        arrivals, mode, folder = self.arrivals(cell, seed), MODES[cell.mode], self.calibration(cell.mode)
+        with plugin(policy, self.distill, folder / "profile.json") as settings:
             with engine.application(mode.slots, mode.factor, settings, self.times(cell.mode, policy.adaptive)) as application:
                 for size in SCALES:
                     application.ask(Arrival(6, size, 0.0))
                 done = application.run(arrivals, policy.pools)
             counted = counts(settings)
-        alone = json.loads((self.work / "calibration" / cell.mode / "alone.json").read_text())
+        alone = json.loads((folder / "alone.json").read_text())
         wrong = [one.name for one in done if one.rows != alone[one.name]["rows"]]
         if wrong:
             sys.exit(f"{policy.name}, {cell.name}, seed {seed}: other results than without the plugin: {', '.join(wrong)}")
         file = self.result(cell, seed, policy)
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")
-        part.write_text(json.dumps({"queries": [asdict(one) for one in done], "counts": counted, "student": policy.student_hash()}))
+        part.write_text(json.dumps({"queries": [asdict(one) for one in done], "counts": counted, "conditions": self.conditions(cell, seed, policy)}))
         part.rename(file)
-        file.with_suffix(".simulated").unlink(missing_ok=True)
 
     def warm(self, engine: Engine) -> None:
-        """Lets Java compile what queries take, which makes the first ones ten times as long."""
-        with engine.application(MODES["real"].slots, 0.0, {}) as application:
-            for _ in range(2):
-                for query in QUERIES:
-                    application.ask(Arrival(query, "medium", 0.0))
+        """Lets Java compile what queries take, which makes the first ones ten times as long: plans that change while they run, and fixed ones."""
+        if self.is_warm:
+            return
+        self.is_warm = True
+        for plans in ({}, PLAIN):
+            with engine.application(MODES["real"].slots, 0.0, plans) as application:
+                for arrival in EVERY:
+                    application.ask(arrival)
 
     def measure(self, engine: Engine) -> None:
         todo = self.left()
@@ -264,25 +285,31 @@ class Experiment:
 
     def driver(self, mode: str) -> dict[str, float]:
         """Time of the driver by query, s."""
-        folder = self.work / "calibration" / mode
+        folder = self.calibration(mode)
         alone = {name: one["took_s"] for name, one in json.loads((folder / "alone.json").read_text()).items()}
         return workload.driver_s(self.distill, self.jobs(mode), alone, MODES[mode].slots, workload.submit_ms(folder / "jobs.json"))
 
     def predict(self) -> None:
         """The same queries in the simulator, each from when the driver has done its part."""
         drivers = {mode: self.driver(mode) for mode in self.modes}
+        program = hash_of(self.distill.read_bytes()).encode()
         for cell in self.cells_wanted:
             for seed in range(self.options.seeds):
-                for policy in self.policies:
-                    file = self.result(cell, seed, policy)
-                    predicted = file.with_suffix(".simulated")
-                    if policy.simulated is None or not self.is_there(cell, seed, policy) or predicted.exists():
-                        continue
-                    drawn = file.with_name("workload.json")
-                    arrivals, driver = self.arrivals(cell, seed), drivers[cell.mode]
-                    workload.write(drawn, arrivals, self.jobs(cell.mode), cell.slots, workload.submit_ms(self.busy(cell)), seed, driver)
-                    took = workload.simulated(self.distill, drawn, policy.simulated)
-                    predicted.write_text(json.dumps([s + driver[arrival.name] for s, arrival in zip(took, arrivals, strict=True)]))
+                there = [policy for policy in self.policies if policy.simulated is not None and self.is_there(cell, seed, policy)]
+                if there:
+                    self.predict_seed(cell, seed, there, drivers[cell.mode], program)
+
+    def predict_seed(self, cell: Cell, seed: int, there: list[Policy], driver: dict[str, float], program: bytes) -> None:
+        drawn, arrivals = self.result(cell, seed, there[0]).with_name("workload.json"), self.arrivals(cell, seed)
+        workload.write(drawn, arrivals, self.jobs(cell.mode), cell.slots, workload.submit_ms(self.busy(cell)), seed, driver)
+        for policy in there:
+            made_of = hash_of(program, drawn.read_bytes(), policy.simulated.encode(), (policy.student_hash() or "").encode())
+            predicted = self.result(cell, seed, policy).with_suffix(".simulated")
+            if predicted.exists() and json.loads(predicted.read_text())["made_of"] == made_of:
+                continue
+            took = workload.simulated(self.distill, drawn, policy.simulated)
+            took_s = [s + driver[arrival.name] for s, arrival in zip(took, arrivals, strict=True)]
+            predicted.write_text(json.dumps({"made_of": made_of, "took_s": took_s}))
 
     def cells(self) -> list[dict]:
         """What is there, cell by cell, of seeds of which all policies of the cell are there."""
@@ -308,9 +335,16 @@ class Experiment:
             file = self.result(cell, seed, policy)
             run, predicted = json.loads(file.read_text()), file.with_suffix(".simulated")
             queries = [[one["name"], round(one["took_s"] * 1000)] for one in run["queries"]]
-            simulated = [round(s * 1000) for s in json.loads(predicted.read_text())] if predicted.exists() else None
+            simulated = [round(s * 1000) for s in json.loads(predicted.read_text())["took_s"]] if predicted.exists() else None
             runs.append({"seed": seed, "queries": queries, "simulated_ms": simulated, "counts": run["counts"]})
         return {"name": policy.name, "kind": policy.kind, "runs": runs}
+
+
+def hash_of(*parts: bytes) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(part)
+    return whole.hexdigest()
 
 
 def say(text: str) -> None:

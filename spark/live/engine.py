@@ -21,6 +21,8 @@ COMMON = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
+    # The settings of a process's first application hold in all later ones that do not say otherwise.
+    "spark.sql.adaptive.enabled": "true",
     # Code that is generated for queries is kept: of that of 100 operators, as many as Spark keeps otherwise, most would be made, and compiled, anew each time.
     "spark.sql.codegen.cache.maxEntries": "10000",
 }

@@ -18,10 +18,23 @@ final class Asking {
         this.numbers = numbers;
     }
 
+    /** Whether anybody can be asked at this moment; if not, that is counted. */
+    boolean ready() {
+        if (fallback != null || isAsked(System.nanoTime())) {
+            return true;
+        }
+        numbers.fallbacks.inc();
+        return false;
+    }
+
+    private boolean isAsked(long now) {
+        return patience.allows(now) && decider.ready(now);
+    }
+
     /** Answers the open round; false if nobody could: Spark's own order then holds, and the state is of no use any more. */
     boolean answer(ClusterState state, Assignments out) {
         long began = System.nanoTime();
-        if (patience.allows(began)) {
+        if (isAsked(began)) {
             try {
                 decider.answer(state, out);
                 long now = System.nanoTime();

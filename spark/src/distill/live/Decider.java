@@ -11,6 +11,11 @@ interface Decider extends AutoCloseable {
      */
     void answer(ClusterState state, Assignments out) throws Exception;
 
+    /** Whether it can be asked at this moment of {@link System#nanoTime}. */
+    default boolean ready(long now) {
+        return true;
+    }
+
     /** Ready for the first question that counts: what would otherwise be slow at first has been done. */
     default void warm() throws Exception {}
 

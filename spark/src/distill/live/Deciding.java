@@ -58,7 +58,7 @@ final class Deciding implements Offers.Way {
             left -= passedOver(left);
             left -= keep(left);
         }
-        if (left > 0 && asksAnything()) {
+        if (left > 0 && asksAnything() && asking.ready()) {
             mirror.update(clock.ms(), slots.total());
             ask(left);
         }
@@ -135,7 +135,7 @@ final class Deciding implements Offers.Way {
         List<Query> all = queries.all();
         for (int i = 0; i < all.size() && left > 0; i++) {
             Query query = all.get(i);
-            int own = Math.min(query.idle, left);
+            int own = query.told ? Math.min(query.idle, left) : 0;
             if (own > 0) {
                 left -= own;
                 int given = round(query, own);
@@ -187,6 +187,13 @@ final class Deciding implements Offers.Way {
         TaskSetManager[] sets = new TaskSetManager[n + 2 * chosen.size()];
         int[] quotas = new int[sets.length];
         int count = 0;
+        // Of which nothing is known, since it was not understood as it came: nobody can be asked about it, and nobody counts how long it waits.
+        for (int i = 0; i < n; i++) {
+            if (queries.of(own.apply(i)) == null) {
+                sets[count] = own.apply(i);
+                quotas[count++] = LaunchQueue.ANY;
+            }
+        }
         for (int i = 0; i < chosen.size(); i++) {
             sets[count] = chosen.get(i).live();
             quotas[count++] = chosen.get(i).quota;
@@ -196,9 +203,9 @@ final class Deciding implements Offers.Way {
         for (int i = 0; i < n; i++) {
             TaskSetManager set = own.apply(i);
             QueryStage stage = queries.of(set);
-            if (stage == null || stage.quota == 0 || stage.live() != set) {
+            if (stage != null && (stage.quota == 0 || stage.live() != set)) {
                 sets[count] = set;
-                quotas[count++] = idle && stage != null ? 0 : LaunchQueue.ANY;
+                quotas[count++] = idle ? 0 : LaunchQueue.ANY;
             }
         }
         for (int i = 0; i < chosen.size() && !idle; i++) {

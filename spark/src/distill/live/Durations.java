@@ -80,7 +80,8 @@ final class Durations {
             stages = new ArrayList<>();
             queries.put(stage.query.key, stages);
         }
-        while (stages.size() <= stage.number) {
+        int last = stage.parents.length == 0 ? 0 : stage.parents[stage.parents.length - 1];
+        while (stages.size() <= Math.max(stage.number, last)) {
             stages.add(new Stage(1, new int[0], Shape.NONE));
         }
         Stage known = stages.get(stage.number);

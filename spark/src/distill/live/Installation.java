@@ -19,6 +19,9 @@ public final class Installation implements AutoCloseable {
     /** The lines of Spark that the tests run. */
     private static final List<String> VERSIONS = Arrays.asList("3.5", "4.0", "4.1", "4.2", "4.3");
 
+    /** How long the end waits for what Spark has to tell. */
+    private static final long LAST_WORDS_MS = 1000;
+
     private final Settings settings;
     private final Durations durations;
     /** Takes in what has been told since the last offer. */
@@ -74,21 +77,45 @@ public final class Installation implements AutoCloseable {
             throw new Refusal(e.getMessage());
         }
         Queries queries = new Queries(context.dagScheduler(), durations);
-        listener.setCpusPerTask(cpusPerTask(context));
-        Decider decider;
+        Decider decider = null;
         try {
-            decider = Deciders.of(settings, queries);
-            decider.warm();
-        } catch (IOException | IllegalArgumentException e) {
+            listener.setCpusPerTask(cpusPerTask(context));
+            try {
+                decider = Deciders.of(settings, queries);
+                decider.warm();
+            } catch (IOException | IllegalArgumentException e) {
+                throw new Refusal(Settings.PREFIX + "student: " + e.getMessage());
+            }
+            Asking asking = new Asking(decider, settings.fallback == null ? null : new RuleDecider(settings.fallback, queries), numbers);
+            takeOver(scheduler, settings, listener, queries, asking, lines, numbers);
+        } catch (Exception | LinkageError e) {
+            if (decider != null) {
+                decider.close();
+            }
             if (lines != null) {
                 lines.close();
             }
-            throw new Refusal(Settings.PREFIX + "student: " + e.getMessage());
+            throw e;
         }
+        Log.info("distill: " + settings.words() + ", Spark " + context.version());
+        Runnable drain = () -> {
+            try {
+                // What the last tasks took is still under way.
+                context.listenerBus().waitUntilEmpty(LAST_WORDS_MS);
+            } catch (Exception | LinkageError e) {
+                Log.warn("the profile may lack the last tasks: " + e);
+            }
+            synchronized (scheduler) {
+                listener.drain(queries);
+            }
+        };
+        return new Installation(settings, durations, drain, decider, lines, numbers);
+    }
+
+    private static void takeOver(TaskSchedulerImpl scheduler, Settings settings, ClusterListener listener, Queries queries, Asking asking, Lines lines,
+            Numbers numbers) throws ReflectiveOperationException {
         Slots slots = new Slots(queries, listener, settings.release);
         Mirror mirror = new Mirror(queries);
-        Decider fallback = settings.fallback == null ? null : new RuleDecider(settings.fallback, queries);
-        Asking asking = new Asking(decider, fallback, numbers);
         Questions questions = new Questions(lines);
         Offers.Clock clock = new Offers.Clock();
         Offers.Way way = settings.mode == Settings.Mode.SHADOW
@@ -97,13 +124,6 @@ public final class Installation implements AutoCloseable {
         DistillPool pool = new DistillPool(new Offers(numbers, queries, listener, slots, mirror, asking, way, clock));
         rehearse(pool);
         replace(scheduler, pool);
-        Log.info("distill: " + settings.words() + ", Spark " + context.version());
-        Runnable drain = () -> {
-            synchronized (scheduler) {
-                listener.drain(queries);
-            }
-        };
-        return new Installation(settings, durations, drain, decider, lines, numbers);
     }
 
     private static TaskSchedulerImpl check(SparkContext context) throws Refusal {

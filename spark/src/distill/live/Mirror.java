@@ -4,6 +4,7 @@ import distill.state.ClusterState;
 import distill.state.JobGraph;
 import distill.state.Source;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -55,13 +56,21 @@ final class Mirror {
     }
 
     private void update(Query query) {
-        if (!query.told) {
-            state.addJob(query.number, query.arrivalMs, graph(query));
-            query.told = true;
-        } else if (query.graphChanged) {
-            state.setGraph(query.number, graph(query));
+        if (query.graphChanged) {
+            query.graphChanged = false;
+            JobGraph graph = graph(query);
+            if (graph == null) {
+                forget(query);
+            } else if (query.told) {
+                state.setGraph(query.number, graph);
+            } else {
+                state.addJob(query.number, query.arrivalMs, graph);
+                query.told = true;
+            }
         }
-        query.graphChanged = false;
+        if (!query.told) {
+            return;
+        }
         int held = query.idle;
         for (int i = 0; i < query.stages.size(); i++) {
             QueryStage stage = query.stages.get(i);
@@ -75,6 +84,19 @@ final class Mirror {
         state.setExecutors(query.number, held, held);
     }
 
+    /** Nobody is asked about it. */
+    private void forget(Query query) {
+        if (query.told) {
+            state.removeJob(query.number);
+            query.told = false;
+            query.stages.forEach(stage -> stage.told.forget());
+        }
+    }
+
+    /**
+     * Its graph; without edges where those are impossible, as runs of one query side by side can leave them in a profile, or too many; null where stages are
+     * so too. What may be chosen does not hang on edges.
+     */
     private static JobGraph graph(Query query) {
         int n = query.stages.size();
         int[] tasks = new int[n];
@@ -86,7 +108,16 @@ final class Mirror {
             roughMs[i] = stage.roughMs;
             parents[i] = stage.parents;
         }
-        return new JobGraph(query.key, tasks, roughMs, parents);
+        try {
+            return new JobGraph(query.key, tasks, roughMs, parents);
+        } catch (IllegalArgumentException e) {
+            Arrays.fill(parents, new int[0]);
+        }
+        try {
+            return new JobGraph(query.key, tasks, roughMs, parents);
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
     }
 
     /** Whose slots are on offer: those that a query freed, or nobody's. */

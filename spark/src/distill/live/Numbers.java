@@ -10,7 +10,7 @@ final class Numbers {
     final Counter offers;
     /** Rounds of questions that the student answered. */
     final Counter decisions;
-    /** Offers in which Spark's own order held, or that of the fallback, since the student could not be asked or failed. */
+    /** Times that Spark's own order held, or that of the fallback, since the student could not be asked or failed. */
     final Counter fallbacks;
     /** Answers that took more than 2 ms. */
     final Counter late;

@@ -48,7 +48,7 @@ final class Offers implements LaunchTurns.Ear {
     void added(TaskSetManager set) {
         try {
             queries.added(set, clock.ms());
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        } catch (Exception | LinkageError | StackOverflowError e) {
             failed(e);
         }
     }
@@ -56,7 +56,7 @@ final class Offers implements LaunchTurns.Ear {
     void removed(TaskSetManager set) {
         try {
             queries.removed(set);
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        } catch (Exception | LinkageError | StackOverflowError e) {
             failed(e);
         }
     }
@@ -84,8 +84,7 @@ final class Offers implements LaunchTurns.Ear {
                 numbers.offerMicros.update((System.nanoTime() - began) / 1000);
             }
             return queue;
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
-            numbers.fallbacks.inc();
+        } catch (Exception | LinkageError | StackOverflowError e) {
             failed(e);
             return own;
         }
@@ -110,13 +109,14 @@ final class Offers implements LaunchTurns.Ear {
             way.after(launched, free);
             launched = 0;
             slots.remember();
-        } catch (RuntimeException | LinkageError | StackOverflowError e) {
+        } catch (Exception | LinkageError | StackOverflowError e) {
             failed(e);
         }
     }
 
     private void failed(Throwable why) {
         broken = true;
+        numbers.fallbacks.inc();
         asking.complain("something that the plugin does not understand", why);
     }
 

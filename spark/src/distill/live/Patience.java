@@ -2,7 +2,7 @@ package distill.live;
 
 /**
  * When to stop asking for a while. A call into the student cannot be cut off, so an answer that took too long is used; after three in a
- * row nobody is asked for ten seconds.
+ * row that came late or not at all nobody is asked for ten seconds.
  */
 final class Patience {
     static final long LATE_NS = 2_000_000;
@@ -22,23 +22,15 @@ final class Patience {
         return !paused;
     }
 
-    /** An answer, or its absence, took so long; whether that was too long. Who says at once that there is none ends no row of late answers. */
+    /** An answer, or its absence, took so long; whether that was too long. */
     boolean took(long ns, long now, boolean answered) {
-        if (ns <= LATE_NS) {
-            if (answered) {
-                row = 0;
-            }
-            return false;
-        }
-        late(now);
-        return true;
-    }
-
-    private void late(long now) {
-        row++;
-        if (row >= IN_A_ROW) {
+        boolean late = ns > LATE_NS;
+        if (answered && !late) {
+            row = 0;
+        } else if (++row >= IN_A_ROW) {
             paused = true;
             until = now + PAUSE_NS;
         }
+        return late;
     }
 }

@@ -25,7 +25,12 @@ import org.apache.spark.scheduler.TaskSetManager;
  * earlier runs of it had besides is expected to come.
  */
 final class Queries {
+    /** Of more executions it is not kept that they have ended. */
     private static final int MOST_ENDED = 10_000;
+    /** In an execution of more stages those that begin a job are not taken to wait for those before: chains get too long. */
+    private static final int MOST_BY_TIME = 500;
+    /** Longer names are cut: one may be the whole text of a query. */
+    private static final int LONGEST_KEY = 200;
     /** After so many task sets it is looked whether the end of a job was missed. */
     private static final int SETS_TO_LOOK = 1000;
 
@@ -42,11 +47,17 @@ final class Queries {
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
-            return size() > MOST_ENDED;
+            if (size() > MOST_ENDED) {
+                forgotten = Math.max(forgotten, number(eldest.getKey()));
+                return true;
+            }
+            return false;
         }
     });
     /** Queries that are over and that the state still knows. */
     private final List<Query> gone = new ArrayList<>();
+    /** The latest execution that has ended and is not among them any more. */
+    private long forgotten = -1;
     private int next;
     private long sets;
     /** Whether something has ended since somebody looked which queries are over. */
@@ -93,7 +104,7 @@ final class Queries {
         }
         boolean isNew = !bySparkJob.containsKey(job.jobId());
         Query query = query(job, nowMs);
-        addGraph(query, job.finalStage(), isNew ? query.unread() : List.of(), new HashSet<>(), new HashSet<>());
+        addGraph(query, job.finalStage(), isNew && query.stages.size() < MOST_BY_TIME ? query.unread() : List.of(), new HashSet<>(), new HashSet<>());
         QueryStage stage = query.bySparkId.get(set.stageId());
         if (stage == null) {
             // It is run again: its output was there when the graph was read, and has been lost since.
@@ -107,8 +118,21 @@ final class Queries {
             }
         }
         stage.sets.add(set);
+        stage.made = false;
         bySet.put(set, stage);
+        needsNoMore(stage);
         lookForOutputs(query);
+    }
+
+    /** Spark has submitted it, so that what it waited for is over, or need not be run: what it makes is kept. */
+    private static void needsNoMore(QueryStage stage) {
+        for (int parent : stage.parents) {
+            QueryStage before = stage.query.stages.get(parent);
+            if (before.sets.isEmpty() && before.completed < before.tasks) {
+                before.completed = before.tasks;
+                needsNoMore(before);
+            }
+        }
     }
 
     /** Stages that another query runs for this one have no task sets here: they are over when their output is there. */
@@ -140,28 +164,29 @@ final class Queries {
             return;
         }
         stage.look();
-        stage.sets.remove(set);
-        if (set.tasksSuccessful() == set.numTasks()) {
+        if (set == stage.live() && set.tasksSuccessful() == set.numTasks()) {
+            stage.made = true;
             stage.completed = stage.tasks;
         }
+        stage.sets.remove(set);
         stage.running = 0;
     }
 
     private Query query(ActiveJob job, double nowMs) {
         Properties properties = job.properties();
-        Object sql = property(properties, "spark.sql.execution.root.id");
-        if (sql == null) {
+        String sql = property(properties, "spark.sql.execution.root.id");
+        if (sql == null || hasEnded(sql)) {
+            // A thread that outlives the execution that it was begun in may have others.
             sql = property(properties, "spark.sql.execution.id");
         }
-        if (ended.contains(sql)) {
-            // A thread that outlives the execution that it was begun in.
+        if (sql != null && hasEnded(sql)) {
             sql = null;
         }
         Object origin = sql != null ? sql : (Object) job.jobId();
         Query query = byOrigin.get(origin);
         if (query == null) {
             String description = property(properties, "spark.job.description");
-            query = new Query(next++, description != null ? description : job.callSite().shortForm(), nowMs, sql != null);
+            query = new Query(next++, key(description != null ? description : job.callSite().shortForm()), nowMs, sql != null);
             queries.add(query);
             byOrigin.put(origin, query);
             query.origin = origin;
@@ -175,6 +200,23 @@ final class Queries {
             query.openJobs++;
         }
         return query;
+    }
+
+    /** Whether an execution has ended, those among them that were forgotten; numbers of executions ascend. */
+    private boolean hasEnded(String execution) {
+        return ended.contains(execution) || (!byOrigin.containsKey(execution) && number(execution) <= forgotten);
+    }
+
+    private static long number(String execution) {
+        try {
+            return Long.parseLong(execution);
+        } catch (NumberFormatException e) {
+            return Long.MAX_VALUE;
+        }
+    }
+
+    private static String key(String name) {
+        return name.length() <= LONGEST_KEY ? name : name.substring(0, LONGEST_KEY) + '#' + Integer.toHexString(name.hashCode());
     }
 
     private static String property(Properties properties, String name) {

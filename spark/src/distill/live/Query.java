@@ -30,7 +30,7 @@ final class Query {
     boolean mayGrow;
     /** Slots that it freed and nobody has taken since. */
     int idle;
-    /** Whether the state knows it, and whether its graph has changed since. */
+    /** Whether the state knows it, of which nobody is asked about else, and whether its graph has changed since. */
     boolean told;
     boolean graphChanged = true;
 

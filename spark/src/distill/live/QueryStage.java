@@ -23,6 +23,8 @@ final class QueryStage {
     /** Task sets of its attempts that are with the scheduler, the latest last. */
     final List<TaskSetManager> sets = new ArrayList<>(2);
     int completed;
+    /** Whether its latest attempt has made all outputs; an older one may still run. */
+    boolean made;
     int running;
     /** Tasks that ran when the last offer had been answered. */
     int ranBefore;
@@ -71,7 +73,7 @@ final class QueryStage {
     void look() {
         TaskSetManager live = live();
         open = live != null && live.isSchedulable();
-        if (live == null) {
+        if (live == null || made) {
             running = 0;
         } else {
             // A further attempt has the missing tasks alone.

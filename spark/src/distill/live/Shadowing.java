@@ -71,7 +71,7 @@ final class Shadowing implements Offers.Way {
         mirror.update(clock.ms(), slots.total());
         for (int i = 0; i < all.size() && left > 0; i++) {
             Query query = all.get(i);
-            int own = Math.min(query.idle, left);
+            int own = query.told ? Math.min(query.idle, left) : 0;
             if (own > 0) {
                 left -= own;
                 query.idle -= Math.min(query.idle, round(query, own));
@@ -88,11 +88,14 @@ final class Shadowing implements Offers.Way {
         if (!state.offer(Mirror.source(source), free, false)) {
             return 0;
         }
-        ask(state);
-        mirror.update(clock.ms(), slots.total());
-        state = mirror.state();
-        if (!state.offer(Mirror.source(source), free, false)) {
-            return 0;
+        asked = false;
+        if (asking.ready()) {
+            ask(state);
+            mirror.update(clock.ms(), slots.total());
+            state = mirror.state();
+            if (!state.offer(Mirror.source(source), free, false)) {
+                return 0;
+            }
         }
         questions.begin(state);
         did.clear();
@@ -102,7 +105,7 @@ final class Shadowing implements Offers.Way {
             for (int i = 0; i < launching.size() && left > 0; i++) {
                 QueryStage stage = launching.get(i);
                 int taken = Math.min(stage.launched, left);
-                if (taken > 0 && (pass == 1 || stage.query == source) && state.mayChoose(stage.query.number, stage.number)) {
+                if (taken > 0 && stage.query.told && (pass == 1 || stage.query == source) && state.mayChoose(stage.query.number, stage.number)) {
                     did.add(stage.query.number, stage.number, taken);
                     stage.launched -= taken;
                     stage.promised += taken;

@@ -86,14 +86,17 @@ final class SocketDecider implements Decider {
         }
     }
 
+    /** Who does not answer is not called again at once. */
+    @Override
+    public boolean ready(long now) {
+        return channel != null || !tried || now - triedAt >= RETRY_NS;
+    }
+
     @Override
     public void answer(ClusterState state, Assignments out) throws IOException {
         long until = System.nanoTime() + timeoutNs;
         try {
             if (channel == null) {
-                if (tried && System.nanoTime() - triedAt < RETRY_NS) {
-                    throw new IOException(path + " does not answer");
-                }
                 connect(until);
             }
             line.setLength(0);

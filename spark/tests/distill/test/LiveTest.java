@@ -13,8 +13,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.apache.spark.BarrierTaskContext;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.function.MapFunction;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
@@ -135,6 +140,11 @@ public final class LiveTest {
             mixed(app, 12);
             check(app.stop().get("fallbacks") > 10);
         });
+        test("the_fallback_rule_holds_where_nobody_answers", () -> {
+            double fifo = smallOnes("rule:fifo");
+            double fallback = smallOnes("distill.test.Students$Wild", "spark.distill.fallback", RULE);
+            check(fallback < 0.6 * fifo, "small queries took", fallback, "s by the fallback rule, in order of arrival", fifo, "s");
+        });
         test("who_gives_nothing_strands_nobody", () -> {
             App app = decide("distill.test.Students$Abstains");
             mixed(app, 12);
@@ -208,6 +218,8 @@ public final class LiveTest {
         });
         test("what_waits_for_a_broadcast_is_known_to", this::broadcast);
         test("stages_are_known_by_what_they_read", this::shapes);
+        test("who_waits_for_what_is_kept_waits_for_nothing", this::kept);
+        test("stages_that_wait_for_each_other_in_a_profile_do_no_harm", this::circle);
         test("what_is_no_setting_is_refused", () -> {
             for (String[] wrong : new String[][] {{"spark.distill.sudent", "x"}, {"spark.distill.mode", "on"}, {"spark.distill.maxPassedOver", "0"},
                     {"spark.distill.student", "/nowhere/student.json"}, {"spark.distill.student", "no.such.Student"},
@@ -245,8 +257,8 @@ public final class LiveTest {
         }
     }
 
-    private double smallOnes(String rule) throws Exception {
-        App app = decide(rule);
+    private double smallOnes(String who, String... more) throws Exception {
+        App app = decide(who, more);
         Future<Boolean> large = app.start(() -> app.sums("large", 100, 40));
         Thread.sleep(200);
         List<Future<Double>> small = new ArrayList<>();
@@ -393,6 +405,55 @@ public final class LiveTest {
         }
     }
 
+    /** The output of a stage is lost, but what was made of it is kept: Spark does not run it again. */
+    private void kept() throws Exception {
+        App app = decide(RULE);
+        JavaRDD<Integer> kept = app.spark.parallelize(App.numbers(4), 4).mapToPair(x -> new Tuple2<>(x % 2, x)).reduceByKey((a, b) -> a + b, 2).values().cache();
+        check(kept.count() == 2);
+        ((MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker()).unregisterAllMapAndMergeOutput(0);
+        Future<Double> large = app.start(() -> seconds(() -> app.sums("large", 100, 40)));
+        Thread.sleep(200);
+        double small = seconds(() -> kept.map(x -> {
+            Thread.sleep(40);
+            return x;
+        }).count() == 2);
+        check(small < 0.5 * large.get(), "a query of two tasks took", small, "s beside one of a hundred, which took", large.get(), "s");
+        check(app.stop().get("fallbacks") == 0);
+    }
+
+    private static double seconds(java.util.concurrent.Callable<Boolean> work) throws Exception {
+        long began = System.nanoTime();
+        check(work.call());
+        return (System.nanoTime() - began) / 1e9;
+    }
+
+    /** Runs of one query side by side can leave stages of one and of the other. */
+    private void circle() throws Exception {
+        Path profile = Files.createTempDirectory("distill-circle").resolve("profile.json");
+        Files.write(profile, ("{\"format\": 1, \"queries\": {\"circle\": [{\"tasks\": 12, \"parents\": [], \"task_ms\": 50, \"ended\": 12}, "
+                + "{\"tasks\": 77, \"parents\": [2], \"task_ms\": 5, \"ended\": 77}, {\"tasks\": 77, \"parents\": [1], \"task_ms\": 5, \"ended\": 77}]}}")
+                .getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        App app = decide("rule:fifo", "spark.distill.profile", profile.toString());
+        SparkSession session = SparkSession.builder().sparkContext(app.spark.sc()).getOrCreate();
+        Future<Boolean> right = app.start(() -> {
+            app.spark.sc().setJobDescription("circle");
+            Dataset<Long> slow = session.range(0, 12, 1, 12).map((MapFunction<Long, Long>) x -> {
+                Thread.sleep(50);
+                return x % 7;
+            }, Encoders.LONG());
+            return slow.groupBy("value").count().collectAsList().size() == 7;
+        });
+        while (!right.isDone()) {
+            Future<Boolean> beside = app.start(() -> app.sums("beside", 8, 50));
+            check(app.sums("beside", 8, 50) && beside.get());
+        }
+        check(right.get());
+        Map<String, Long> counts = app.stop();
+        SparkSession.clearActiveSession();
+        SparkSession.clearDefaultSession();
+        check(counts.get("decisions") > 10 && counts.get("fallbacks") == 0, counts);
+    }
+
     private void shadow() throws Exception {
         Path log = Files.createTempDirectory("distill-shadow").resolve("lines.jsonl");
         App app = app("spark.distill.student", student, "spark.distill.mode", "shadow", "spark.distill.log", log.toString());
@@ -450,7 +511,7 @@ public final class LiveTest {
         });
         test("tasks_wait_for_data_near_by_and_others_run", () -> {
             App app = decide(student, "spark.locality.wait", "1s");
-            org.apache.spark.api.java.JavaRDD<Integer> kept = app.spark.parallelize(App.numbers(8), 8).cache();
+            JavaRDD<Integer> kept = app.spark.parallelize(App.numbers(8), 8).cache();
             check(kept.count() == 8);
             Future<Boolean> right = app.start(() -> {
                 for (int i = 0; i < 3; i++) {
