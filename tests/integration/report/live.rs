@@ -38,7 +38,7 @@ fn what_was_measured_in_an_engine_is_told_and_drawn() -> Outcome {
     let (html, numbers) = report(dir.path(), "live-1-schedulers")?;
     for words in [
         "<a href=\"#live\">Live</a>",
-        "8 slots, 80.0\u{a0}% of their time asked for; tasks last 8 × as long as they compute",
+        "8 slots, 80\u{a0}% of their time asked for; tasks last 8 × as long as they compute",
         "Under this student queries take 0.500 × as long in Apache Spark 3.5.9 as under Spark FIFO: surely less. The simulator says 0.600.",
         "Against the best rule, &lt;i&gt;fewest&lt;&#x2f;i&gt;, it is 0.909 ×.",
         "It answered all 80 questions, 4 of them later than 2 ms.",

@@ -7,7 +7,7 @@ use super::{
     ReportError,
     run_dir::RunDir,
     svg::Chart,
-    words::{count, number, percent, time},
+    words::{count, number, time},
 };
 use sched_distill_core::figure::Compared;
 use sched_distill_judge::evaluator::{Estimate, Looks, paired_held};
@@ -92,13 +92,13 @@ fn cell_section(live: &Live, number: usize, cell: &LiveCell) -> Result<CellSecti
     })
 }
 
-/// What a load is, for people: `8 slots, 80.0 % of their time asked for; tasks last 8 × as long as they compute`.
+/// What a load is, for people: `8 slots, 80 % of their time asked for; tasks last 8 × as long as they compute`.
 fn title(cell: &LiveCell) -> String {
     let longer = match cell.dilated > 0.0 {
         true => format!("; tasks last {} × as long as they compute", number(1.0 + cell.dilated)),
         false => String::new(),
     };
-    format!("{} slots, {} of their time asked for{longer}", count(cell.slots.into()), percent(cell.load))
+    format!("{} slots, {}\u{a0}% of their time asked for{longer}", count(cell.slots.into()), number(100.0 * cell.load))
 }
 
 /// A scheduler against the first one.
