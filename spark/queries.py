@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of the tables")
     parser.add_argument("--queries", type=int, default=100, help="queries that come (default: %(default)s)")
-    parser.add_argument("--gap", type=float, default=1.0, metavar="S", help="time from one to the next, in the mean, s (default: %(default)s)")
+    parser.add_argument("--gap", type=float, metavar="S", help="time from one to the next, in the mean, s (default: 3 divided by the slots)")
     parser.add_argument("--seed", type=int, default=1, help="of what comes when (default: %(default)s)")
     options = parser.parse_args()
     data = {size: options.data / size for size in SCALES}
@@ -34,7 +34,8 @@ def main() -> None:
     # What Java has not compiled yet takes ten times as long, and is not what is asked about.
     for arrival in draw(0, 30, 0.0, SHARES):
         application.ask(arrival)
-    arrivals: list[Arrival] = draw(options.seed, options.queries, options.gap, SHARES)
+    gap = 3.0 / context.defaultParallelism if options.gap is None else options.gap
+    arrivals: list[Arrival] = draw(options.seed, options.queries, gap, SHARES)
     done = application.run(arrivals, pools=False)
     took = sorted(one.took_s for one in done)
     rows = hashlib.sha256("".join(one.rows for one in done).encode()).hexdigest()[:8]

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Tests of the plugin: spark/test.sh [--quick] [VERSION ...]
+# Tests of the plugin: spark/test.sh [--quick | --offers] [VERSION ...]
 # Each version of Spark is taken from the Python registry (0.4 GB each, kept under target/spark). The same jar runs with all of them: in one process, with
 # executors of their own, and under a master with two workers; queries of TPC-H have the same rows with it as without, and what it logs of a busy application
-# is the same to distill. --quick leaves the last three out.
+# is the same to distill. --quick leaves the last three out. --offers tests nothing: it says how long offers take where 30 jobs have 200 stages that wait.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-quick=
-if [[ ${1:-} == --quick ]]; then
-    quick=1
-    shift
-fi
+quick= offers=
+case ${1:-} in
+    --quick) quick=1; shift ;;
+    --offers) offers=1; shift ;;
+esac
 versions=("$@")
 ((${#versions[@]})) || versions=(3.5.9 4.0.5 4.1.4 4.2.1 4.3.0)
 
@@ -43,16 +43,39 @@ run() {
         -Ddistill.executor.classes="$tests:$jar" -Ddistill.program="$program" -cp "$tests:$jar:$home/jars/*" "$@"
 }
 
+# under_master VERSION CORES CLASS ARGUMENT... : under a master and two workers on the loopback device; on busy processors the driver comes
+# before their tasks
+under_master() {
+    local version=$1 cores=$2 class=$3; shift 3
+    local port work daemons failed=0
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    work=$(mktemp -d)
+    run "$version" org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0 2>>"$log" &
+    daemons=($!)
+    for host in 127.0.0.1 127.0.0.2; do
+        (renice -n 10 $BASHPID >/dev/null
+            run "$version" org.apache.spark.deploy.worker.Worker --host "$host" --webui-port 0 -c "$cores" -m 1g -d "$work" \
+                "spark://127.0.0.1:$port" 2>>"$log") &
+        daemons+=($!)
+    done
+    run "$version" "$class" "spark://127.0.0.1:$port" "$@" 2>>"$log" || failed=$?
+    pkill -P "$(IFS=,; echo "${daemons[*]}")" || true
+    kill "${daemons[@]}" 2>/dev/null || true
+    wait "${daemons[@]}" 2>/dev/null || true
+    rm -rf "$work"
+    return "$failed"
+}
+
 for version in "${versions[@]}"; do
     if [[ ! -d $(home "$version")/jars ]]; then
         python3 -m venv "target/spark/$version"
         "target/spark/$version/bin/pip" install --quiet --no-compile --disable-pip-version-check "pyspark==$version"
     fi
-    if [[ -z $quick && ! -x target/spark/$version/bin/tpchgen-cli ]]; then
+    if [[ -z $quick$offers && ! -x target/spark/$version/bin/tpchgen-cli ]]; then
         "target/spark/$version/bin/pip" install --quiet --no-compile --disable-pip-version-check tpchgen-cli
     fi
 done
-if [[ -z $quick && -z $program ]]; then
+if [[ -z $quick$offers && -z $program ]]; then
     echo "no program \`distill\`, which the log of the plugin is compared with: \`cargo build\` makes it" >&2
     exit 2
 fi
@@ -69,26 +92,16 @@ javac --release 11 -nowarn -cp "$jar:$first/jars/*" -d "$tests" $(find spark/tes
 for version in "${versions[@]}"; do
     echo "== Spark $version"
     log=target/spark/test-$version.log
+    if [[ -n $offers ]]; then
+        : >"$log"
+        under_master "$version" 4 distill.test.Load "$student" decide wide
+        sed -n 's/.*distill: \([0-9]* offers\)/\1/p' "$log"
+        continue
+    fi
     run "$version" distill.test.LiveTest 'local[4]' "$student" 2>"$log"
     run "$version" distill.test.LiveTest 'local-cluster[2,1,512]' "$student" 2>>"$log"
     [[ -n $quick ]] && continue
-    # A master and two workers on the loopback device.
-    home=$(home "$version")
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    work=$(mktemp -d)
-    run "$version" org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0 2>>"$log" &
-    daemons=($!)
-    for host in 127.0.0.1 127.0.0.2; do
-        run "$version" org.apache.spark.deploy.worker.Worker --host "$host" --webui-port 0 -c 2 -m 1g -d "$work" "spark://127.0.0.1:$port" 2>>"$log" &
-        daemons+=($!)
-    done
-    failed=0
-    run "$version" distill.test.LiveTest "spark://127.0.0.1:$port" "$student" 2>>"$log" || failed=$?
-    pkill -P "$(IFS=,; echo "${daemons[*]}")" || true
-    kill "${daemons[@]}" 2>/dev/null || true
-    wait "${daemons[@]}" 2>/dev/null || true
-    rm -rf "$work"
-    ((failed == 0)) || exit "$failed"
+    under_master "$version" 2 distill.test.LiveTest "$student"
 
     # The same rows, with plans that change while they run and with fixed ones.
     for adaptive in true false; do
@@ -102,7 +115,7 @@ for version in "${versions[@]}"; do
         fi
     done
 done
-[[ -n $quick ]] && exit
+[[ -z $quick$offers ]] || exit 0
 
 # What it logs of some thousand offers.
 log=target/spark/test-log.log

@@ -17,7 +17,7 @@ use std::{
 
 /// How often each command is disturbed.
 fn rounds() -> usize {
-    std::env::var("DISTILL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2)
+    std::env::var("DISTILL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
 /// Commands that write, over the inputs that [`inputs`] makes. What they write is below `out`, which is there.
@@ -136,7 +136,7 @@ fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
     inputs(&home.path().join("inputs"));
     let mut chance = Stream::new(1, "kills");
     let (mut killed, mut interrupted) = (0, 0);
-    for (name, args) in WRITERS {
+    for (number, (name, args)) in WRITERS.into_iter().enumerate() {
         let args = &[args, &["-q", "-j", "2"]].concat()[..];
         let fresh = |folder: &str| {
             let dir = home.path().join(folder);
@@ -153,11 +153,11 @@ fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
             let dir = fresh("disturbed");
             // A run directory that has its student takes no other.
             let is_taken = || name == "fit --run" && dir.join("out/run/student.json").exists();
-            // Two disturbances, then the command is left alone.
-            for _ in (0..2).take_while(|_| !is_taken()) {
+            // It is killed and interrupted, in either order by turns, and then left alone.
+            for disturbance in (round + number..).take(2).take_while(|_| !is_taken()) {
                 let mut child = start(&dir, args);
                 thread::sleep(takes.mul_f64(1.1 * chance.uniform()));
-                match round % 2 {
+                match disturbance % 2 {
                     0 => {
                         let _ = child.kill();
                         killed += usize::from(child.wait().unwrap().code().is_none());
@@ -199,7 +199,7 @@ fn a_command_that_was_killed_or_interrupted_ends_with_the_same_bytes() {
     }
     println!("{killed} killed, {interrupted} interrupted");
     // On a machine that is less busy by now more of them are done before.
-    assert!(killed + interrupted >= rounds() * WRITERS.len() / 8, "{killed} killed, {interrupted} interrupted");
+    assert!(killed + interrupted >= rounds() * WRITERS.len() / 4, "{killed} killed, {interrupted} interrupted");
 }
 
 #[test]

@@ -205,7 +205,8 @@ final class Deciding implements Offers.Way {
             QueryStage stage = queries.of(set);
             if (stage != null && (stage.quota == 0 || stage.live() != set)) {
                 sets[count] = set;
-                quotas[count++] = idle ? 0 : LaunchQueue.ANY;
+                // Who was not asked about it cannot want it to wait.
+                quotas[count++] = idle && stage.query.told ? 0 : LaunchQueue.ANY;
             }
         }
         for (int i = 0; i < chosen.size() && !idle; i++) {
