@@ -61,6 +61,7 @@ final class OnExecutors extends Tests {
             test("copies_of_slow_tasks_run", () -> {
                 App app = decide(student, "spark.speculation", "true", "spark.speculation.interval", "100ms", "spark.speculation.multiplier", "1.5",
                         "spark.speculation.quantile", "0.5");
+                waitForBothWorkers(app);
                 mixed(app, 3);
                 Future<Double> took = app.start(() -> {
                     long began = System.nanoTime();
@@ -78,6 +79,7 @@ final class OnExecutors extends Tests {
             test("copies_of_slow_tasks_are_not_passed_over_for_ever", () -> {
                 App app = decide("distill.test.Students$Last", "spark.speculation", "true", "spark.speculation.interval", "100ms",
                         "spark.speculation.multiplier", "1.5", "spark.speculation.quantile", "0.5", "spark.distill.maxPassedOver", "20");
+                waitForBothWorkers(app);
                 Future<Double> took = app.start(() -> {
                     long began = System.nanoTime();
                     app.spark.parallelize(App.numbers(2), 2).map(x -> {
@@ -115,5 +117,13 @@ final class OnExecutors extends Tests {
             mixed(app, 8);
             check(app.stop().get("fallbacks") == 0);
         });
+    }
+
+    /** A copy is not run where its task is. */
+    private static void waitForBothWorkers(App app) throws InterruptedException {
+        // The driver is among them.
+        for (int i = 0; i < 600 && app.spark.sc().statusTracker().getExecutorInfos().length < 3; i++) {
+            Thread.sleep(100);
+        }
     }
 }
