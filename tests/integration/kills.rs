@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often each command is disturbed.
+/// Rounds, in each of which every command is killed once and interrupted once.
 fn rounds() -> usize {
     std::env::var("DISTILL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }

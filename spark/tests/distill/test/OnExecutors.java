@@ -122,8 +122,11 @@ final class OnExecutors extends Tests {
     /** A copy is not run where its task is. */
     private static void waitForBothWorkers(App app) throws InterruptedException {
         // The driver is among them.
-        for (int i = 0; i < 600 && app.spark.sc().statusTracker().getExecutorInfos().length < 3; i++) {
+        int executors = 0;
+        for (int i = 0; i < 600 && executors < 3; i++) {
             Thread.sleep(100);
+            executors = app.spark.sc().statusTracker().getExecutorInfos().length;
         }
+        check(executors >= 3, "after 60 s one of two workers still has no executor");
     }
 }
