@@ -64,12 +64,7 @@ impl Draw {
     pub fn weights(&self, balance: f64, most: Option<usize>) -> Option<Vec<f64>> {
         let mut of_kind = [0.0; 256];
         self.choices.iter().for_each(|&(kind, weight, _)| of_kind[usize::from(kind)] += f64::from(weight));
-        let total: f64 = of_kind.iter().sum();
-        if total <= 0.0 {
-            return None;
-        }
-        let present = of_kind.iter().filter(|&&w| w > 0.0).count() as f64;
-        let lift = of_kind.map(|of_kind| (total / (present * of_kind)).powf(balance));
+        let lift = lifts(&of_kind, balance)?;
         let balanced = |&(kind, weight, _): &(u8, f32, u32)| match weight > 0.0 {
             true => f64::from(weight) * lift[usize::from(kind)],
             false => 0.0,
@@ -96,6 +91,15 @@ impl Draw {
         let of = self.choices.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
         of.map(|(&(.., candidates), _)| f64::from(candidates)).sum::<f64>() * self.width as f64
     }
+}
+
+/// By kind, what the weights of its choices are multiplied with to balance kinds, given what they weigh; `None` where nothing
+/// weighs anything.
+pub(super) fn lifts(of_kind: &[f64], balance: f64) -> Option<Vec<f64>> {
+    let total: f64 = of_kind.iter().sum();
+    let present = of_kind.iter().filter(|&&w| w > 0.0).count() as f64;
+    let lift = |&weight: &f64| if weight > 0.0 { (total / (present * weight)).powf(balance) } else { 0.0 };
+    (total > 0.0).then(|| of_kind.iter().map(lift).collect())
 }
 
 /// Leaves so many weights above 0.

@@ -144,7 +144,7 @@ fn only(models: Vec<Model>) -> Model {
 }
 
 /// The recipe of a regression tree on a target of some variance.
-fn recipe(params: &FitParams, variance: f64) -> TreeParams {
+pub(super) fn recipe(params: &FitParams, variance: f64) -> TreeParams {
     TreeParams::default()
         .max_leaf_nodes(params.max_leaf_nodes)
         .min_samples_leaf(params.min_samples_leaf)
@@ -208,10 +208,7 @@ impl ChoiceLearner for OwnLogit {
 /// What a logit may use at a level: the features and interactions asked for that the level has; without any, all features
 /// that differ within a choice.
 fn logit_params(params: &FitParams, spec: &LevelSpec) -> LogitParams {
-    let column = |name: &String| spec.features.iter().position(|f| f.name == *name).map(|c| c as u32);
-    let columns: Vec<u32> = params.features.iter().filter_map(column).collect();
-    let pair = |[a, b]: &[String; 2]| Some([column(a)?, column(b)?]);
-    let interactions: Vec<[u32; 2]> = params.interactions.iter().filter_map(pair).collect();
+    let (columns, interactions) = logit_columns(params, spec);
     let recipe = LogitParams::default().ridge(params.ridge).interactions(interactions);
     match columns.is_empty() {
         true => recipe.constant(Constant::LeaveOut),
@@ -219,7 +216,16 @@ fn logit_params(params: &FitParams, spec: &LevelSpec) -> LogitParams {
     }
 }
 
-fn logit_error(error: &LogitError, learner: &str, spec: &LevelSpec) -> FitError {
+/// The columns and the pairs of them asked for that a level has.
+pub(super) fn logit_columns(params: &FitParams, spec: &LevelSpec) -> (Vec<u32>, Vec<[u32; 2]>) {
+    let column = |name: &String| spec.features.iter().position(|f| f.name == *name).map(|c| c as u32);
+    let pair = |[a, b]: &[String; 2]| Some([column(a)?, column(b)?]);
+    (params.features.iter().filter_map(column).collect(), params.interactions.iter().filter_map(pair).collect())
+}
+
+/// What is wrong with a logit, with the names of features.
+#[must_use]
+pub fn logit_error(error: &LogitError, learner: &str, spec: &LevelSpec) -> FitError {
     let names: Vec<&str> = spec.features.iter().map(|f| f.name.as_str()).collect();
     FitError::Choice { level: spec.name.clone(), learner: learner.to_owned(), problem: error.named(&names) }
 }

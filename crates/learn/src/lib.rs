@@ -40,6 +40,7 @@ mod refit;
 mod rows;
 mod selection;
 mod spline;
+mod sums;
 mod target;
 mod temperature;
 #[cfg(test)]
@@ -57,13 +58,18 @@ pub use exceptions::{ExceptionParams, ExceptionStep, find_exceptions, guards_of,
 pub use fit::{Subject, assemble, fit_student};
 pub use front::{By, FrontModel, Gate, best_within, front_models, pareto, smallest_passing};
 pub use front_file::{FrontChoice, FrontEntry, FrontLevel, FrontTotal, SizeFront};
-pub use learner::{ChoiceLearner, fit_level, left_out};
+pub use learner::{ChoiceLearner, fit_level, left_out, logit_error};
 pub use loops::{IterationResult, LoopError, LoopPlan, LoopResult, LoopSettings, Weighting, run_loop};
 pub use params::{ALL_LEVELS, FitError, FitParams, Learner, Target};
 pub use refit::{NoRefit, Refit, episodes};
 pub use selection::{Contribution, Figures, Selection, SelectionParams, Spread, select_families};
 pub use spline::{SplineParams, spline_path};
+pub use sums::{
+    ByPart, ClusterSums, Drawing, DrawnChoices, NewtonAt, NewtonSums, SoftnessSource, SoftnessSums, SpreadSums, Survey,
+    TermSource, Terms, Weighing, fit_temperature_by_sums, fit_terms_by_sums,
+};
 pub use tree::{
-    Criterion, Engine, Leaf, Missing, MultiOutputTree, PruningStep, Targets, TreeClassifier, TreeData, TreeError,
-    TreeParams, TreeRegressor, TreeTargets, ValidTreeParams, fit_tree, fit_tree_sizes, prune, pruning_path,
+    Cell, CodedRows, Coder, Criterion, Engine, FeatureBins, GapSums, Layout, Leaf, Missing, MultiOutputTree,
+    NodeSource, NodeSums, PruningStep, Sketch, Targets, TreeClassifier, TreeData, TreeError, TreeParams, TreeRegressor,
+    TreeTargets, ValidTreeParams, fit_tree, fit_tree_in_bins, fit_tree_sizes, grow_by_sums, prune, pruning_path,
 };

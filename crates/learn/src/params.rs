@@ -193,7 +193,8 @@ impl FitParams {
     }
 
     /// The features of a level that must not count, by their places.
-    fn distrusted(&self, level: &LevelSpec) -> Vec<usize> {
+    #[must_use]
+    pub fn distrusted(&self, level: &LevelSpec) -> Vec<usize> {
         let is = |name: &String| name == ALL_LEVELS || *name == level.name;
         let declared = |(_, f): &(usize, &FeatureSpec)| f.control.is_declared() && self.measured_at.iter().any(is);
         level.features.iter().enumerate().filter(declared).map(|(column, _)| column).collect()

@@ -43,6 +43,17 @@ pub(super) fn log_ratio(choice: &Choice<'_>) -> impl Iterator<Item = f64> {
     })
 }
 
+/// What a model is taught about every candidate.
+pub(super) fn target_of(choice: &Choice<'_>, target: Target) -> impl Iterator<Item = f64> {
+    let best = f64::from(choice.log_prob[choice.target()]);
+    log_ratio(choice).map(move |r| match target {
+        Target::LogRatio => r,
+        Target::RelativeProbability => r.exp(),
+        Target::Probability if best.is_nan() => r.exp(),
+        Target::Probability => (r + best).exp(),
+    })
+}
+
 /// The choices to learn from among those that count, and their weights.
 pub(super) fn weighted<'a>(
     table: &'a LevelTable,
@@ -62,15 +73,20 @@ pub(super) fn weighted<'a>(
 pub(super) fn choices(table: &LevelTable, balance: f64, most: Option<usize>) -> Result<Choices, FitError> {
     let mut choices = Choices::new(table.width());
     for (choice, weight) in weighted(table, balance, most, |_| true)? {
-        let (target, known) = (choice.target(), choice.has_probabilities());
-        let probability = choice.log_prob.iter().enumerate().map(|(i, &p)| match known {
-            true => f64::from(p).exp(),
-            false => f64::from(u8::from(i == target)),
-        });
-        choices.push(choice.x, probability, weight, u64::from(choice.header.episode));
+        push_choice(&mut choices, &choice, weight);
     }
     check_finite(choices.data().x, table)?;
     Ok(choices)
+}
+
+/// Adds a choice with the teacher's probabilities.
+pub(super) fn push_choice(choices: &mut Choices, choice: &Choice<'_>, weight: f64) {
+    let (target, known) = (choice.target(), choice.has_probabilities());
+    let probability = choice.log_prob.iter().enumerate().map(|(i, &p)| match known {
+        true => f64::from(p).exp(),
+        false => f64::from(u8::from(i == target)),
+    });
+    choices.push(choice.x, probability, weight, u64::from(choice.header.episode));
 }
 
 /// Rows of all choices with two or more candidates. A choice's weight is shared by its candidates, so that a choice among
@@ -94,20 +110,14 @@ pub(super) fn rows(
     for (choice, weight) in chosen {
         let weight = weight / choice.len() as f64;
         rows.weight.resize(rows.weight.len() + choice.len(), weight);
-        let best = f64::from(choice.log_prob[choice.target()]);
-        rows.y.extend(log_ratio(&choice).map(|r| match target {
-            Target::LogRatio => r,
-            Target::RelativeProbability => r.exp(),
-            Target::Probability if best.is_nan() => r.exp(),
-            Target::Probability => (r + best).exp(),
-        }));
+        rows.y.extend(target_of(&choice, target));
         rows.bounds.push(rows.y.len());
     }
     check_finite(&rows.x, table)?;
     Ok(rows)
 }
 
-fn check_finite(x: &[f32], table: &LevelTable) -> Result<(), FitError> {
+pub(super) fn check_finite(x: &[f32], table: &LevelTable) -> Result<(), FitError> {
     let width = table.width();
     match x.iter().position(|v| !v.is_finite()) {
         None => Ok(()),

@@ -5,6 +5,7 @@ use sched_distill_core::{
     model::{Model, ScoreCandidates},
 };
 use sched_distill_trace::LevelTable;
+use std::convert::Infallible;
 
 /// Range of temperatures, in units of the scores' typical spread within a choice.
 const RANGE: (f64, f64) = (1e-3, 1e3);
@@ -17,7 +18,7 @@ const CLOSE: f64 = 1e-12;
 
 /// The choices of a table as a model scores them, candidate after candidate.
 #[derive(Default)]
-struct Scored {
+pub(super) struct Scored {
     /// Where each choice's candidates end.
     ends: Vec<usize>,
     /// Weight of each choice.
@@ -26,22 +27,32 @@ struct Scored {
     score: Vec<f64>,
     /// The teacher's probabilities.
     teacher: Vec<f64>,
-    /// Weighted mean of the scores' range within a choice.
+    /// Weighted sum of the scores' ranges within choices.
     spread: f64,
 }
 
 /// The temperature with least cross-entropy to the teacher over the choices of a table; 1 if there is nothing to go by.
 pub(super) fn fit_temperature(model: &Model, table: &LevelTable) -> f64 {
     let scored = Scored::new(model, table);
-    let unit = scored.spread;
+    let [.., spread, weight] = scored.numbers(0.0);
+    let found = newton(spread / weight, |inverse| {
+        let [slope, curvature, ..] = scored.numbers(inverse);
+        Ok::<_, Infallible>([slope / weight, curvature / weight])
+    });
+    let Ok(found) = found;
+    found
+}
+
+/// Newton's method for a loss whose slope and curvature in 1/T are given. `unit` is the scores' typical range within a choice.
+pub(super) fn newton<E>(unit: f64, mut derivatives: impl FnMut(f64) -> Result<[f64; 2], E>) -> Result<f64, E> {
     if !(unit.is_finite() && unit > 0.0) {
-        return 1.0;
+        return Ok(1.0);
     }
     // The loss is convex in 1/T: Newton's steps towards the zero of its slope, within what is known to hold it.
     let (mut low, mut high) = (1.0 / RANGE.1, 1.0 / RANGE.0);
     let mut inverse = 1.0;
     for _ in 0..STEPS {
-        let [slope, curvature] = scored.derivatives(inverse / unit);
+        let [slope, curvature] = derivatives(inverse / unit)?;
         // Those are per unit of the scores.
         let (slope, curvature) = (slope / unit, curvature / (unit * unit));
         if slope > 0.0 {
@@ -56,13 +67,13 @@ pub(super) fn fit_temperature(model: &Model, table: &LevelTable) -> f64 {
             break;
         }
     }
-    unit / inverse
+    Ok(unit / inverse)
 }
 
 impl Scored {
-    fn new(model: &Model, table: &LevelTable) -> Self {
+    pub(super) fn new(model: &Model, table: &LevelTable) -> Self {
         let mut all = Self::default();
-        let (mut scores, mut total) = (Vec::new(), 0.0);
+        let mut scores = Vec::new();
         for choice in table.iter().filter(|c| !c.is_forced()) {
             scores.clear();
             scores.resize(choice.len(), 0.0);
@@ -74,17 +85,17 @@ impl Scored {
             let best = scores[first_max(scores.iter().copied())];
             let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
             let weight = f64::from(choice.header.weight);
-            (all.spread, total) = (all.spread + weight * (best - least), total + weight);
+            all.spread += weight * (best - least);
             all.score.extend(scores.iter().map(|s| s - best));
             all.ends.push(all.score.len());
             all.weight.push(weight);
         }
-        all.spread /= total;
         all
     }
 
-    /// First and second derivative of the mean cross-entropy in the inverse temperature.
-    fn derivatives(&self, inverse: f64) -> [f64; 2] {
+    /// First and second derivative of the summed cross-entropy in the inverse temperature, the summed range of scores, and the weight
+    /// of all choices.
+    pub(super) fn numbers(&self, inverse: f64) -> [f64; 4] {
         let (mut slope, mut curvature, mut from) = (0.0, 0.0, 0);
         for (&end, weight) in self.ends.iter().zip(&self.weight) {
             let (scores, teacher) = (&self.score[from..end], &self.teacher[from..end]);
@@ -100,7 +111,7 @@ impl Scored {
             from = end;
         }
         let total: f64 = self.weight.iter().sum();
-        [slope / total, curvature / total]
+        [slope, curvature, self.spread, total]
     }
 }
 

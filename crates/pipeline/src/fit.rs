@@ -97,7 +97,7 @@ pub struct Fitted {
     /// The students that are as faithful up to two standard errors, the least regret first, each in both structures; none where no size was
     /// chosen.
     pub finalists: Vec<SizedStudent>,
-    /// What the finalists are measured on.
+    /// What they are measured on.
     validation: Vec<LevelTable>,
 }
 
@@ -125,9 +125,23 @@ pub fn fit(
     caller: Caller<'_>,
 ) -> Result<Fitted, PipelineError> {
     plan.params.check().map_err(PipelineError::Params)?;
+    fit_on(lessons, tables(lessons, validation, Some(&plan.params), caller)?, plan, caller)
+}
+
+/// The same on tables that were read: of each level what to learn from, and what to choose on.
+///
+/// # Errors
+///
+/// Parameters out of range, a fit that fails, demands that cannot be met.
+pub fn fit_on(
+    lessons: Lessons<'_>,
+    [train, validation]: [Vec<LevelTable>; 2],
+    plan: &FitPlan,
+    caller: Caller<'_>,
+) -> Result<Fitted, PipelineError> {
+    plan.params.check().map_err(PipelineError::Params)?;
     let trace = lessons.first();
     let Some(size) = &plan.size else {
-        let [train, validation] = tables(lessons, validation, Some(&plan.params), caller)?;
         let from = (&trace.manifest).into();
         let student = fit_student(from, (&train, &validation), &plan.params, lessons.provenance());
         let failed = |source| PipelineError::Fit { trace: trace.dir.clone(), source };
@@ -147,7 +161,7 @@ pub fn fit(
             skipped: train.iter().filter(|t| nothing_to_choose(t)).map(|t| t.spec.name.clone()).collect(),
             ladder: None,
             finalists: Vec::new(),
-            validation: Vec::new(),
+            validation,
         });
     };
     let size = size.for_levels_of(trace);
@@ -157,7 +171,7 @@ pub fn fit(
         return Err(PipelineError::TooSmall { most, levels });
     }
     let looked_at = if size.ladder && size.most.is_some() { 2 * most } else { most };
-    let front = Front::fit(lessons, validation, &plan.params, looked_at, caller)?;
+    let front = Front::of_tables(lessons, [train, validation], &plan.params, looked_at, caller)?;
     let chosen = front.choose(&size)?;
     let student = front.student(lessons, &chosen, &plan.params);
     let others = match (size.most, size.by) {
@@ -238,8 +252,17 @@ pub fn prefer_the_best_schedule(
     Ok(())
 }
 
-/// Fidelity of all of a student's models.
-fn fidelity_of(student: &Student, validation: &[LevelTable]) -> Vec<FidelityRow> {
+impl Fitted {
+    /// What it was measured on, level by level.
+    #[must_use]
+    pub fn validation(&self) -> &[LevelTable] {
+        &self.validation
+    }
+}
+
+/// Fidelity of all of a student's models on tables of its levels.
+#[must_use]
+pub fn fidelity_of(student: &Student, validation: &[LevelTable]) -> Vec<FidelityRow> {
     let of_level = |(level, table): (&LevelModels, &LevelTable)| {
         let scorers: Vec<Scorer> = level.models.iter().map(|m| Scorer::model(m, Role::Student)).collect();
         fidelity(table, &scorers, 0)

@@ -44,7 +44,17 @@ impl Front {
         caller: Caller<'_>,
     ) -> Result<Self, PipelineError> {
         params.check().map_err(PipelineError::Params)?;
-        let [train, validation] = tables(lessons, validation, Some(params), caller)?;
+        Self::of_tables(lessons, tables(lessons, validation, Some(params), caller)?, params, most, caller)
+    }
+
+    /// The same on tables that were read: of each level what to learn from, and what to choose on.
+    pub(super) fn of_tables(
+        lessons: Lessons<'_>,
+        [train, validation]: [Vec<LevelTable>; 2],
+        params: &FitParams,
+        most: usize,
+        caller: Caller<'_>,
+    ) -> Result<Self, PipelineError> {
         if most < train.len() {
             return Err(PipelineError::TooSmall { most, levels: train.len() });
         }

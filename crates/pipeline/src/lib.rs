@@ -51,7 +51,7 @@ pub use error::PipelineError;
 pub use evaluate::{ClosedLoopParams, EvaluateParams, Evaluated, Gates, Part, evaluate};
 pub use exceptions::{LevelRule, RulesWithExceptions, with_exceptions};
 pub use explain::{ExplainParams, Explained, OneChoice, explain, explain_choice};
-pub use fit::{FitPlan, Fitted, Ladder, SizeChoice, USUAL_SIZE, fit, prefer_the_best_schedule};
+pub use fit::{FitPlan, Fitted, Ladder, SizeChoice, USUAL_SIZE, fidelity_of, fit, fit_on, prefer_the_best_schedule};
 pub use front::{Front, FrontLoop, FrontParams, MAX_SIZE, SizedStudent, front};
 pub use history::{LogParams, ReplayError, Survey};
 pub use identify::{Identities, Identity, InRegime, identify, regime_of};
@@ -67,7 +67,7 @@ pub use run_dir::{FileHash, Known, RUN_FORMAT, RunDir, RunInfo, SplitInfo, Teach
 pub use serve::{Pipes, ServeParams, serve};
 pub use shadow::{ShadowReport, reads, shadow_report};
 pub use stability::{Resampling, resampled};
-pub use tables::{Lessons, NUMBERS_TO_CHOOSE_ON, tables};
+pub use tables::{Lessons, NUMBERS_TO_CHOOSE_ON, check_together, first_held_out, tables};
 
 use sched_distill_trace::recorder::Progress;
 use std::{

@@ -104,6 +104,38 @@ pub fn tables(
     learning: Option<&FitParams>,
     caller: Caller<'_>,
 ) -> Result<[Vec<LevelTable>; 2], PipelineError> {
+    check_together(lessons, validation, learning)?;
+    let (trace, set) = (lessons.first, &lessons.first.manifest.feature_set);
+    let dirs: Vec<String> = lessons.traces().map(|trace| trace.dir.display().to_string()).collect();
+    caller.watch.note(&format!("fitting {} levels on {}", set.levels.len(), dirs.join(", ")));
+    let first_held_out = first_held_out(trace);
+    let of_level = |level: &LevelSpec| {
+        let name = level.name.as_str();
+        // Beside a trace to choose on, all of this one is to learn from.
+        let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
+        let mut table = to_learn_from(lessons, name, first_held_out, learning, caller)?;
+        if let Some(params) = learning {
+            params.hide_distrusted(&mut table);
+        }
+        let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
+        let limited = learning.is_some_and(|params| params.max_choices.is_some());
+        let most = if limited { NUMBERS_TO_CHOOSE_ON / level.features.len().max(1) } else { usize::MAX };
+        Ok((table, to_choose_on(held_out, name, (from, most), caller)?))
+    };
+    let (train, held) = each_level(&set.levels, of_level)?.into_iter().unzip();
+    Ok([train, held])
+}
+
+/// Checks that traces may be learnt from together and that what is chosen on is something else.
+///
+/// # Errors
+///
+/// As of [`tables`], but for traces that cannot be read.
+pub fn check_together(
+    lessons: Lessons<'_>,
+    validation: Option<&Trace>,
+    learning: Option<&FitParams>,
+) -> Result<(), PipelineError> {
     let trace = lessons.first;
     let set = &trace.manifest.feature_set;
     if let Some(difference) = validation.and_then(|v| v.manifest.feature_set.difference(set)) {
@@ -124,26 +156,14 @@ pub fn tables(
     if validation.is_none() && trace.manifest.episodes < 2 {
         return Err(PipelineError::OneEpisode);
     }
-    learning.map_or(Ok(()), |params| params.check_features(set)).map_err(PipelineError::Params)?;
-    let dirs: Vec<String> = lessons.traces().map(|trace| trace.dir.display().to_string()).collect();
-    caller.watch.note(&format!("fitting {} levels on {}", set.levels.len(), dirs.join(", ")));
+    learning.map_or(Ok(()), |params| params.check_features(set)).map_err(PipelineError::Params)
+}
+
+/// Number of the first episode of a trace that is chosen on where nothing else is: the last fifth.
+#[must_use]
+pub fn first_held_out(trace: &Trace) -> u32 {
     let manifest = &trace.manifest;
-    let first_held_out = manifest.first_episode + manifest.episodes - manifest.episodes.div_ceil(5);
-    let of_level = |level: &LevelSpec| {
-        let name = level.name.as_str();
-        // Beside a trace to choose on, all of this one is to learn from.
-        let first_held_out = if validation.is_some() { u32::MAX } else { first_held_out };
-        let mut table = to_learn_from(lessons, name, first_held_out, learning, caller)?;
-        if let Some(params) = learning {
-            params.hide_distrusted(&mut table);
-        }
-        let (held_out, from) = validation.map_or((trace, first_held_out), |other| (other, 0));
-        let limited = learning.is_some_and(|params| params.max_choices.is_some());
-        let most = if limited { NUMBERS_TO_CHOOSE_ON / level.features.len().max(1) } else { usize::MAX };
-        Ok((table, to_choose_on(held_out, name, (from, most), caller)?))
-    };
-    let (train, held) = each_level(&set.levels, of_level)?.into_iter().unzip();
-    Ok([train, held])
+    manifest.first_episode + manifest.episodes - manifest.episodes.div_ceil(5)
 }
 
 /// What is found of each level, in order. Levels are read side by side, and the first one that cannot be is the one whose error is told.

@@ -52,6 +52,28 @@ impl Trace {
         self.pieces_of(level, ROWS)
     }
 
+    /// Reads one file of a level piece by piece, in the manifest's order from 0; nothing of a file that is not there. A file holds
+    /// whole episodes, so that whoever reads files apart misses no choice.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Trace::pieces`].
+    pub fn pieces_of_file(&self, level: &str, file: usize) -> Result<Pieces<'_>, TraceError> {
+        let index = self.level_index(level)?;
+        let files: Vec<&TableFile> = self.files_of(level)?.skip(file).take(1).collect();
+        Ok(self.pieces_in(index, files.into_iter(), ROWS))
+    }
+
+    /// The files of a level, in the order in which they are read.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::UnknownLevel`] if the trace has no such level.
+    pub fn files_of(&self, level: &str) -> Result<impl Iterator<Item = &TableFile>, TraceError> {
+        let index = self.level_index(level)?;
+        Ok(self.manifest.files(&self.manifest.feature_set.levels[index].name))
+    }
+
     fn pieces_of(&self, name: &str, rows: usize) -> Result<Pieces<'_>, TraceError> {
         let level = self.level_index(name)?;
         let files = self.manifest.files(&self.manifest.feature_set.levels[level].name).collect::<Vec<_>>().into_iter();

@@ -1,9 +1,10 @@
 //! One level of a trace in memory: choices, and one row per candidate.
 
 use sched_distill_core::level::{LevelSpec, NONE_FLAG, first_max};
+use serde::{Deserialize, Serialize};
 
 /// What the rows of one choice have in common.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChoiceHeader {
     /// `episode · 2³² + ordinal in the episode`, unique within a level whatever the sharding.
     pub id: u64,

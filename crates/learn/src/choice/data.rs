@@ -44,6 +44,11 @@ impl Choices {
         self.cluster.push(cluster);
     }
 
+    /// Teaches other probabilities.
+    pub(crate) fn set_probability(&mut self, probability: Vec<f64>) {
+        self.probability = probability;
+    }
+
     pub(crate) fn data(&self) -> ChoiceData<'_> {
         let Self { x, width, bounds, probability, weight, cluster } = self;
         ChoiceData { x, width: *width, bounds, probability, weight, cluster }

@@ -13,14 +13,14 @@ pub(super) const BLOCK: usize = 1024;
 const LEAST_SPREAD: f64 = 1e-9;
 
 /// Which terms there are, and their scale.
-pub(super) struct Design {
+pub(crate) struct Design {
     width: usize,
     /// Products, as terms behind the features.
     interactions: Vec<[u32; 2]>,
     /// Deviation within choices of every term, features first; weighted by choice, and alike for the candidates of one.
-    pub(super) sd: Vec<f64>,
+    pub(crate) sd: Vec<f64>,
     /// Terms that have coefficients.
-    pub(super) used: Vec<usize>,
+    pub(crate) used: Vec<usize>,
 }
 
 impl Design {
@@ -30,17 +30,27 @@ impl Design {
         total: f64,
         params: &ValidLogitParams,
     ) -> Result<Self, LogitError> {
-        let ValidLogitParams { columns, interactions, constant, .. } = params;
+        let ValidLogitParams { columns, interactions, .. } = params;
         let width = data.width;
         let named = columns.iter().flatten().chain(interactions.iter().flatten());
         if let Some(column) = named.copied().find(|&c| c as usize >= width) {
             let allowed = format!("below {width}, the number of features");
             return Err(LogitError::Param { name: "column", found: column.to_string(), allowed });
         }
+        let measured = Self::all(width, interactions.clone()).measure(data);
+        Self::of_measured(width, measured, total, params)
+    }
+
+    /// All terms, as they are.
+    pub(crate) fn all(width: usize, interactions: Vec<[u32; 2]>) -> Self {
         let terms = width + interactions.len();
-        let mut design =
-            Self { width, interactions: interactions.clone(), sd: vec![1.0; terms], used: (0..terms).collect() };
-        let blocks: Vec<(Vec<f64>, Vec<f64>)> = (0..data.choices().div_ceil(BLOCK))
+        Self { width, interactions, sd: vec![1.0; terms], used: (0..terms).collect() }
+    }
+
+    /// Of all terms the weighted squares within choices and the largest absolute values.
+    pub(crate) fn measure<T: Copy + Into<f64> + Sync>(&self, data: &ChoiceData<'_, T>) -> [Vec<f64>; 2] {
+        let terms = self.sd.len();
+        let blocks: Vec<[Vec<f64>; 2]> = (0..data.choices().div_ceil(BLOCK))
             .into_par_iter()
             .map(|block| {
                 let (mut squares, mut largest) = (vec![0.0; terms], vec![0.0f64; terms]);
@@ -51,7 +61,7 @@ impl Design {
                     if n < 2 {
                         continue;
                     }
-                    design.raw(choice, &mut z);
+                    self.raw(choice, &mut z);
                     for row in z.chunks_exact(terms.max(1)) {
                         largest.iter_mut().zip(row).for_each(|(most, v)| *most = most.max(v.abs()));
                     }
@@ -61,25 +71,37 @@ impl Design {
                         squares.iter_mut().zip(row).for_each(|(s, v)| *s += share * v * v);
                     }
                 }
-                (squares, largest)
+                [squares, largest]
             })
             .collect();
-        let mut largest = vec![0.0f64; terms];
-        design.sd.fill(0.0);
-        for (squares, most) in blocks {
-            design.sd.iter_mut().zip(squares).for_each(|(a, b)| *a += b);
+        let (mut squares, mut largest) = (vec![0.0; terms], vec![0.0f64; terms]);
+        for [more, most] in blocks {
+            squares.iter_mut().zip(more).for_each(|(a, b)| *a += b);
             largest.iter_mut().zip(most).for_each(|(a, b)| *a = a.max(b));
         }
-        design.sd.iter_mut().for_each(|s| *s = (*s / total).sqrt());
+        [squares, largest]
+    }
+
+    /// Decides which terms are used, given what all choices say of them.
+    pub(crate) fn of_measured(
+        width: usize,
+        [squares, largest]: [Vec<f64>; 2],
+        total: f64,
+        params: &ValidLogitParams,
+    ) -> Result<Self, LogitError> {
+        let ValidLogitParams { columns, interactions, constant, .. } = params;
+        let mut design = Self::all(width, interactions.clone());
+        design.sd = squares.into_iter().map(|s| (s / total).sqrt()).collect();
         let asked = |t: usize| t >= width || columns.as_ref().is_none_or(|list| list.contains(&(t as u32)));
         let flat = |t: usize| design.sd[t] <= LEAST_SPREAD * largest[t];
         let refused = |t: usize| t >= width || *constant == Constant::Refuse;
+        let terms = 0..design.sd.len();
         let bad: Vec<Vec<usize>> =
-            (0..terms).filter(|&t| asked(t) && flat(t) && refused(t)).map(|t| design.term(t)).collect();
+            terms.clone().filter(|&t| asked(t) && flat(t) && refused(t)).map(|t| design.term(t)).collect();
         if !bad.is_empty() {
             return Err(LogitError::Constant { terms: bad });
         }
-        let used = (0..terms).filter(|&t| asked(t) && !flat(t)).collect();
+        let used = terms.filter(|&t| asked(t) && !flat(t)).collect();
         design.used = used;
         Ok(design)
     }

@@ -126,13 +126,37 @@ pub(crate) fn fit_from<T: Copy + Into<f64> + Sync>(
     let design = Design::new(data, total, params)?;
     // A search looks at the same rows a few times, at a size that fits in memory.
     let rows = (effort == Effort::Search).then(|| design.all_rows(data));
-    let problem = Problem { data, design: &design, params, total, rows };
+    let mut problem = Problem { data, design: &design, total, rows };
+    minimise(&mut problem, &design, params.ridge, start, effort)
+}
+
+/// Who has the choices and sums up over them.
+pub(crate) trait Slopes {
+    /// Why sums may not come.
+    type Error: From<LogitError>;
+
+    /// The sums at some coefficients, without the penalty.
+    fn sums(&mut self, beta: &[f64], order: Order) -> Result<Sums, Self::Error>;
+
+    /// Standard errors of the scaled coefficients; `None` for a single cluster. `hessian` is factored.
+    fn standard_errors(&mut self, beta: &[f64], hessian: &[f64]) -> Result<Option<Vec<f64>>, Self::Error>;
+}
+
+/// Newton's method.
+pub(crate) fn minimise<S: Slopes>(
+    slopes: &mut S,
+    design: &Design,
+    ridge: f64,
+    start: Option<&[f64]>,
+    effort: Effort,
+) -> Result<Fitted, S::Error> {
     let k = design.used.len();
     let mut beta: Vec<f64> = match start {
         None => vec![0.0; k],
         Some(list) => design.used.iter().map(|&term| list[term] * design.sd[term]).collect(),
     };
-    let mut at = problem.sums(&beta, Order::Curvature);
+    let mut sums = |beta: &[f64], order: Order| Ok::<_, S::Error>(slopes.sums(beta, order)?.penalised(beta, ridge));
+    let mut at = sums(&beta, Order::Curvature)?;
     let factor = |hessian: &[f64]| {
         let singular = |i: usize| LogitError::Singular { term: design.term(design.used[i]) };
         cholesky::factor(hessian.to_vec(), k, LEAST_PIVOT).map_err(singular)
@@ -150,7 +174,7 @@ pub(crate) fn fit_from<T: Copy + Into<f64> + Sync>(
         let mut length = 1.0;
         let next = loop {
             let trial: Vec<f64> = beta.iter().zip(&step).map(|(b, s)| b - length * s).collect();
-            let sums = problem.sums(&trial, order);
+            let sums = sums(&trial, order)?;
             // The last step is too short for a decrease that could be told from rounding.
             if last || sums.value <= at.value - ARMIJO * length * promise {
                 break Some((trial, sums));
@@ -170,16 +194,16 @@ pub(crate) fn fit_from<T: Copy + Into<f64> + Sync>(
         }
     }
     if effort == Effort::Full && at.hessian.is_empty() {
-        at = problem.sums(&beta, Order::Curvature);
+        at = sums(&beta, Order::Curvature)?;
         hessian = factor(&at.hessian)?;
     }
     // The diagonal of L·Lᵀ.
     let curvature = |i: usize| hessian[i * k..=i * k + i].iter().map(|l| l * l).sum::<f64>();
     let flattest = (0..k).map(curvature).fold(f64::INFINITY, f64::min);
-    if params.ridge == 0.0 && k > 0 && flattest < LEAST_CURVATURE {
-        return Err(LogitError::Separable);
+    if ridge == 0.0 && k > 0 && flattest < LEAST_CURVATURE {
+        return Err(LogitError::Separable.into());
     }
-    let errors = (effort == Effort::Full).then(|| problem.standard_errors(&beta, &hessian)).flatten();
+    let errors = if effort == Effort::Full { slopes.standard_errors(&beta, &hessian)? } else { None };
     let loss_without = (0..k).map(|i| {
         let unit: Vec<f64> = (0..k).map(|j| f64::from(u8::from(i == j))).collect();
         beta[i] * beta[i] / (2.0 * cholesky::solve(&hessian, &unit)[i])
@@ -201,18 +225,19 @@ pub(crate) fn fit_from<T: Copy + Into<f64> + Sync>(
     })
 }
 
-struct Problem<'a, T> {
-    data: &'a ChoiceData<'a, T>,
-    design: &'a Design,
-    params: &'a ValidLogitParams,
-    total: f64,
+/// Choices that are all here, or a part of them.
+pub(crate) struct Problem<'a, T> {
+    pub(crate) data: &'a ChoiceData<'a, T>,
+    pub(crate) design: &'a Design,
+    /// Weight of all choices, here and elsewhere.
+    pub(crate) total: f64,
     /// The design's rows of all choices, shape `(rows, used)`; `None` where they are made as they are needed.
-    rows: Option<Vec<f64>>,
+    pub(crate) rows: Option<Vec<f64>>,
 }
 
 /// Which sums are formed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+pub(crate) enum Order {
     /// Value and gradient.
     Slope,
     /// The Hessian too.
@@ -222,17 +247,17 @@ enum Order {
 }
 
 /// The objective at some coefficients.
-struct Sums {
-    value: f64,
-    gradient: Vec<f64>,
+pub(crate) struct Sums {
+    pub(crate) value: f64,
+    pub(crate) gradient: Vec<f64>,
     /// Row-major; the lower triangle. Empty where it is not asked for.
-    hessian: Vec<f64>,
+    pub(crate) hessian: Vec<f64>,
     /// Slope of the loss by cluster, without the penalty; only where asked for.
-    clusters: BTreeMap<u64, Vec<f64>>,
+    pub(crate) clusters: BTreeMap<u64, Vec<f64>>,
 }
 
 impl Sums {
-    fn new(k: usize, order: Order) -> Self {
+    pub(crate) fn new(k: usize, order: Order) -> Self {
         let hessian = vec![0.0; if order == Order::Curvature { k * k } else { 0 }];
         Self { value: 0.0, gradient: vec![0.0; k], hessian, clusters: BTreeMap::new() }
     }
@@ -249,6 +274,18 @@ impl Sums {
         }
         self
     }
+
+    fn penalised(mut self, beta: &[f64], ridge: f64) -> Self {
+        let k = beta.len();
+        for (i, b) in beta.iter().enumerate() {
+            self.value += ridge / 2.0 * b * b;
+            self.gradient[i] += ridge * b;
+            if !self.hessian.is_empty() {
+                self.hessian[i * k + i] += ridge;
+            }
+        }
+        self
+    }
 }
 
 /// Buffers for one choice.
@@ -261,23 +298,34 @@ struct Scratch {
     bent: Vec<f64>,
 }
 
+impl<T: Copy + Into<f64> + Sync> Slopes for Problem<'_, T> {
+    type Error = LogitError;
+
+    fn sums(&mut self, beta: &[f64], order: Order) -> Result<Sums, LogitError> {
+        Ok(self.all(beta, order))
+    }
+
+    fn standard_errors(&mut self, beta: &[f64], hessian: &[f64]) -> Result<Option<Vec<f64>>, LogitError> {
+        let clusters = self.all(beta, Order::Clusters).clusters;
+        let count = clusters.len() as f64;
+        let mut variance = vec![0.0; beta.len()];
+        for slope in clusters.values() {
+            let moved = cholesky::solve(hessian, slope);
+            variance.iter_mut().zip(moved).for_each(|(v, m)| *v += m * m);
+        }
+        Ok((count > 1.0).then(|| variance.into_iter().map(|v| (v * count / (count - 1.0)).sqrt()).collect()))
+    }
+}
+
 impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
-    fn sums(&self, beta: &[f64], order: Order) -> Sums {
+    /// The sums over the choices that are here, without the penalty.
+    pub(crate) fn all(&self, beta: &[f64], order: Order) -> Sums {
         let (k, choices) = (beta.len(), self.data.choices());
         let blocks: Vec<Sums> = (0..choices.div_ceil(BLOCK))
             .into_par_iter()
             .map(|block| self.block(block * BLOCK..((block + 1) * BLOCK).min(choices), beta, order))
             .collect();
-        let mut sums = blocks.into_iter().fold(Sums::new(k, order), Sums::merge);
-        let ridge = self.params.ridge;
-        for (i, b) in beta.iter().enumerate() {
-            sums.value += ridge / 2.0 * b * b;
-            sums.gradient[i] += ridge * b;
-            if order == Order::Curvature {
-                sums.hessian[i * k + i] += ridge;
-            }
-        }
-        sums
+        blocks.into_iter().fold(Sums::new(k, order), Sums::merge)
     }
 
     /// The sums over some choices, without the penalty.
@@ -339,17 +387,5 @@ impl<T: Copy + Into<f64> + Sync> Problem<'_, T> {
         for a in 0..k {
             add_scaled(&mut sums.hessian[a * k..=a * k + a], bent, k, |row| weight * z[row * k + a]);
         }
-    }
-
-    /// Standard errors of the scaled coefficients; `None` for a single cluster.
-    fn standard_errors(&self, beta: &[f64], hessian: &[f64]) -> Option<Vec<f64>> {
-        let clusters = self.sums(beta, Order::Clusters).clusters;
-        let count = clusters.len() as f64;
-        let mut variance = vec![0.0; beta.len()];
-        for slope in clusters.values() {
-            let moved = cholesky::solve(hessian, slope);
-            variance.iter_mut().zip(moved).for_each(|(v, m)| *v += m * m);
-        }
-        (count > 1.0).then(|| variance.into_iter().map(|v| (v * count / (count - 1.0)).sqrt()).collect())
     }
 }

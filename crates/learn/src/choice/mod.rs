@@ -29,7 +29,8 @@ pub use logit::fit_logit;
 pub use params::{Constant, LogitError, LogitParams, ValidLogitParams};
 
 pub(super) use data::Choices;
-pub(super) use logit::{Effort, fit_from};
+pub(super) use design::Design;
+pub(super) use logit::{Effort, Order, Problem, Slopes, Sums, fit_from, minimise};
 pub(super) use pairs::{MOST_PAIRS, pairs};
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ pub fn spline_path(
 }
 
 /// The teacher's probabilities to some power, scaled to add up to 1 in every choice.
-fn sharpened(data: &ChoiceData<'_, f32>, sharpness: f64) -> Vec<f64> {
+pub(crate) fn sharpened(data: &ChoiceData<'_, f32>, sharpness: f64) -> Vec<f64> {
     let mut list = Vec::with_capacity(data.probability.len());
     for c in 0..data.choices() {
         let probability = data.choice(c).probability;
@@ -253,7 +253,7 @@ fn recipe(params: &SplineParams) -> LogitParams {
 }
 
 /// The terms' values, shape `(rows, terms)`, row-major.
-fn columns(data: &ChoiceData<'_, f32>, terms: &[Factors]) -> Vec<f64> {
+pub(crate) fn columns(data: &ChoiceData<'_, f32>, terms: &[Factors]) -> Vec<f64> {
     let rows = data.x.chunks_exact(data.width);
     rows.flat_map(|row| terms.iter().map(|term| product(term, row))).collect()
 }
@@ -263,7 +263,7 @@ fn product(factors: &[Factor], row: &[f32]) -> f64 {
 }
 
 /// The same choices with terms for features.
-fn wide<'a>(data: &ChoiceData<'a, f32>, x: &'a [f64], width: usize) -> ChoiceData<'a, f64> {
+pub(crate) fn wide<'a>(data: &ChoiceData<'a, f32>, x: &'a [f64], width: usize) -> ChoiceData<'a, f64> {
     let &ChoiceData { bounds, probability, weight, cluster, .. } = data;
     ChoiceData { x, width, bounds, probability, weight, cluster }
 }

@@ -3,9 +3,10 @@
 use super::{criterion::MISSING_BIN, data::Rows};
 use rayon::prelude::*;
 use sched_distill_core::rng::{hash, scale};
+use serde::{Deserialize, Serialize};
 
 /// Rows from which bins are made; of more rows, so many are drawn.
-const SAMPLE: usize = 1 << 16;
+pub(crate) const SAMPLE: usize = 1 << 16;
 
 /// Rows that are read at a time, so that all columns find them in the cache.
 const BLOCK: usize = 2048;
@@ -20,13 +21,13 @@ pub(super) struct Column {
 }
 
 /// A value as an integer that is ordered like the values; −0 equals 0. Not for NaN.
-pub(super) fn key(value: f32) -> u32 {
+pub(crate) fn key(value: f32) -> u32 {
     let bits = (value + 0.0).to_bits();
     // Flip so that the order of the bits is the order of the numbers.
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-pub(super) fn value_of(key: u32) -> f32 {
+pub(crate) fn value_of(key: u32) -> f32 {
     f32::from_bits(if key >> 31 == 1 { key & !(1 << 31) } else { !key })
 }
 
@@ -78,13 +79,66 @@ fn again(rows: &Rows<'_>, number: usize, max_bins: usize) -> Column {
     Column { codes, bins: binning.edges.count, values: binning.values }
 }
 
+/// All columns of the data, in bins that are given.
+pub(super) fn columns_in(rows: &Rows<'_>, bins: &[FeatureBins]) -> Vec<Column> {
+    let numbered = bins.par_iter().enumerate();
+    numbered
+        .map(|(number, bins)| {
+            let binning = Binning::of(bins);
+            let mut codes = Vec::with_capacity(rows.active.len());
+            binning.encode(rows.active.iter().map(|&row| rows.value(row, number)), &mut codes);
+            Column { codes, bins: binning.edges.count, values: binning.values }
+        })
+        .collect()
+}
+
+/// How the values of a feature are told apart by a histogram.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeatureBins {
+    /// Upper ends of the bins, at most 255, ascending; the last bin holds all larger values as well.
+    pub edges: Vec<f32>,
+    /// Whether each bin holds a single value, its upper end.
+    pub apart: bool,
+}
+
+impl FeatureBins {
+    /// A bin for each value; these ascend.
+    #[must_use]
+    pub fn of_values(values: Vec<f32>) -> Self {
+        Self { edges: values, apart: true }
+    }
+
+    /// Bins of about equal numbers of rows, of a feature of more values than bins: from the keys of a sample.
+    pub(crate) fn of_sample(keys: Vec<u32>, max_bins: usize) -> Self {
+        let sample = counted(keys);
+        if sample.len() > max_bins {
+            return Self { edges: quantile_edges(&sample, max_bins), apart: false };
+        }
+        // The sample has few of the values.
+        let mut edges: Vec<f32> =
+            sample.windows(2).map(|pair| super::threshold::middle(pair[0].0, pair[1].0)).collect();
+        edges.extend(sample.last().map(|&(largest, _)| largest));
+        Self { edges, apart: false }
+    }
+}
+
 /// How a column's values are told apart.
-struct Binning {
+pub(super) struct Binning {
     edges: BinEdges,
     values: Option<Vec<f32>>,
 }
 
 impl Binning {
+    pub(super) fn of(bins: &FeatureBins) -> Self {
+        Self { edges: BinEdges::new(&bins.edges), values: bins.apart.then(|| bins.edges.clone()) }
+    }
+
+    #[inline]
+    pub(super) fn code(&self, value: f32) -> u8 {
+        self.edges.code(value)
+    }
+
     /// From a sample of the rows: a bin per value if it has no more than `max_bins`, else bins of about equal numbers of rows.
     fn new(sample: Vec<u32>, max_bins: usize) -> Self {
         let sample = counted(sample);

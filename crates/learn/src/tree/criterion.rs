@@ -67,6 +67,11 @@ impl SquaredError {
         let mean = weighted_mean(rows, |row| y[row]);
         Self { rows: y.par_iter().zip(&rows.weight).map(|(y, &w)| [w, y - mean]).collect(), mean }
     }
+
+    /// For nodes of rows that are not here, whose targets have this mean.
+    pub(super) fn around(mean: f64) -> Self {
+        Self { rows: Vec::new(), mean }
+    }
 }
 
 /// Mean over all rows, by which targets are shifted so that sums do not lose digits to a common offset.
@@ -83,9 +88,10 @@ pub(super) fn weighted_mean(rows: &Rows<'_>, y: impl Fn(usize) -> f64) -> f64 {
 /// Weight, mean and squared error of a node.
 #[derive(Clone)]
 pub(super) struct Moments {
-    weight: f64,
-    mean: f64,
-    error: f64,
+    pub(super) weight: f64,
+    /// Relative to the mean of all rows.
+    pub(super) mean: f64,
+    pub(super) error: f64,
 }
 
 /// Rows, weight, weighted sum and weighted sum of squares of a bin.

@@ -185,6 +185,6 @@ fn criterion(targets: &Targets<'_>, params: &ValidTreeParams) -> Result<Criterio
 }
 
 /// The largest power of two that is not above a positive normal number.
-fn power_of_two_below(value: f64) -> f64 {
+pub(super) fn power_of_two_below(value: f64) -> f64 {
     f64::from_bits(value.to_bits() & (0x7FF << 52)).max(f64::MIN_POSITIVE)
 }

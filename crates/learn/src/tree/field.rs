@@ -83,18 +83,11 @@ impl<C: Criterion> Field<C> {
     }
 
     fn most(&mut self, state: &State<'_, C>, node: usize, limits: &Limits) -> f64 {
-        let mut most = f64::NEG_INFINITY;
-        self.divide(state, node, limits, |gain, _| {
-            if gain > most {
-                most = gain;
-            }
-            true
-        });
-        most
+        let limits = Limits { sign: self.sign, ..*limits };
+        view(state, node, &self.column, &self.kept[&node]).most(&mut self.division, &self.cuts, &limits)
     }
 
-    /// The lowest place whose gain is enough; with missing values on the right before on the left. Where sums that were
-    /// formed in another order fall short of it, the place of the largest gain.
+    /// [`View::first`], through those bins in which such a gain could hide if `may_cut`.
     pub(super) fn first(
         &mut self,
         state: &State<'_, C>,
@@ -106,25 +99,8 @@ impl<C: Criterion> Field<C> {
         if may_cut {
             self.cut(state, node, enough);
         }
-        let mut found: Option<Place> = None;
-        let mut best: Option<(f64, Place)> = None;
-        self.divide(state, node, limits, |gain, place| {
-            if best.is_none_or(|(most, _)| gain > most) {
-                best = Some((gain, place));
-            }
-            // The walk with missing values on the left comes second and goes on only below what the first one found.
-            let lower = found.is_none_or(|f| (place.bin, place.key) < (f.bin, f.key));
-            if lower && gain >= enough {
-                found = Some(place);
-            }
-            lower && gain < enough
-        });
-        found.or(best.map(|(_, place)| place))
-    }
-
-    fn divide(&mut self, state: &State<'_, C>, node: usize, limits: &Limits, visit: impl FnMut(f64, Place) -> bool) {
         let limits = Limits { sign: self.sign, ..*limits };
-        view(state, node, &self.column, &self.kept[&node]).divide(&mut self.division, &self.cuts, &limits, visit);
+        view(state, node, &self.column, &self.kept[&node]).first(&mut self.division, &self.cuts, &limits, enough)
     }
 
     /// Collects and sorts the rows of the bins in which a gain of `enough` could hide; whether there are any.
@@ -165,7 +141,8 @@ impl<C: Criterion> Field<C> {
 fn view<'a, C: Criterion>(state: &'a State<'_, C>, node: usize, column: &Column, bins: &'a C::Bins) -> View<'a, C> {
     let node = &state.nodes[node];
     let payload = &state.payload[node.range.clone()];
-    View { criterion: state.criterion, totals: &node.totals, histogram: bins, bins: column.bins, payload }
+    let rows = payload.len();
+    View { criterion: state.criterion, totals: &node.totals, histogram: bins, bins: column.bins, rows, payload }
 }
 
 /// Brings a list into the order in which `sources` names its entries.

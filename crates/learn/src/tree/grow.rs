@@ -11,13 +11,10 @@ use super::{
     criterion::{BINS, Criterion, MISSING_BIN},
     data::Rows,
     field::{Field, reorder},
-    search::{Limits, Place},
+    search::{Limits, Place, TIE, enough},
 };
 use rayon::prelude::*;
 use std::{cmp::Ordering, collections::BinaryHeap, ops::Range};
-
-/// Gains that differ by less than this share of the node's weighted impurity are tied.
-pub(super) const TIE: f64 = 1e-10;
 
 /// Less to look at than this, rows and bins of all fields, is not worth waking other threads for.
 const PARALLEL_FROM: usize = 1 << 13;
@@ -43,33 +40,36 @@ pub(super) struct Split {
     pub(super) children: [usize; 2],
 }
 
-/// A node that could be split, and how.
-struct Open {
-    gain: f64,
-    node: usize,
-    feature: usize,
-    place: Place,
+/// A node that could be split, and how. The largest gain comes first, and of equal ones the node made first.
+pub(super) struct Open<S> {
+    pub(super) gain: f64,
+    /// Its number, in the order in which nodes were made.
+    pub(super) node: usize,
+    pub(super) split: S,
 }
 
-impl PartialEq for Open {
+impl<S> PartialEq for Open<S> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Open {}
+impl<S> Eq for Open<S> {}
 
-impl PartialOrd for Open {
+impl<S> PartialOrd for Open<S> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Open {
+impl<S> Ord for Open<S> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.gain.total_cmp(&other.gain).then(other.node.cmp(&self.node))
     }
 }
+
+/// The feature that divides a node, and where.
+type Division = (usize, Place);
 
 /// The rows and nodes of a growing tree.
 pub(super) struct State<'a, C: Criterion> {
@@ -89,7 +89,7 @@ pub(super) struct Grower<'a, C: Criterion> {
     room: Room<C::Payload>,
     leaves: usize,
     /// The nodes that could be split.
-    open: BinaryHeap<Open>,
+    open: BinaryHeap<Open<Division>>,
     /// New nodes, with their parent, that nobody has looked at yet: a tree that grows no further need not know how they would split.
     fresh: Option<(Vec<usize>, Option<usize>)>,
 }
@@ -106,15 +106,6 @@ struct Room<P> {
 impl<C: Criterion> State<'_, C> {
     pub(super) fn size(&self, node: usize) -> usize {
         self.nodes[node].range.len()
-    }
-
-    /// The least gain that counts as equal to the best one. Gains that are nothing but rounding are all equal to 0: an impure
-    /// node is split even where no single split helps, since two splits may help together (as where the answer is the exclusive
-    /// or of two flags).
-    fn enough(&self, node: usize, best: f64) -> f64 {
-        let totals = &self.nodes[node].totals;
-        let tie = TIE * self.criterion.weight(totals) * self.criterion.impurity(totals);
-        if best > tie { best - tie } else { best.min(0.0) - tie }
     }
 }
 
@@ -169,7 +160,7 @@ impl<'a, C: Criterion> Grower<'a, C> {
     }
 
     /// The best splits of some nodes: of the two children of a `parent`, or of a node alone.
-    fn open(&mut self, new: &[usize], parent: Option<usize>) -> Vec<Open> {
+    fn open(&mut self, new: &[usize], parent: Option<usize>) -> Vec<Open<Division>> {
         let may: Vec<bool> = new.iter().map(|&node| self.may_split(node)).collect();
         let asked: Vec<(usize, Limits)> =
             new.iter().zip(&may).filter(|(_, may)| **may).map(|(&node, _)| (node, self.limits(node))).collect();
@@ -182,8 +173,11 @@ impl<'a, C: Criterion> Grower<'a, C> {
         });
         if self.params.engine == Engine::Exact {
             let best = |i: usize| gains.iter().map(|g: &Vec<f64>| g[i]).fold(f64::NEG_INFINITY, f64::max);
-            let enough: Vec<f64> =
-                asked.iter().enumerate().map(|(i, (node, _))| state.enough(*node, best(i))).collect();
+            let enough: Vec<f64> = asked
+                .iter()
+                .enumerate()
+                .map(|(i, (node, _))| enough(state.criterion, &state.nodes[*node].totals, best(i)))
+                .collect();
             let within: Vec<Vec<f64>> = each(&mut self.fields, rows, |field| {
                 let asked = asked.iter().zip(&enough);
                 asked.map(|((node, limits), &enough)| field.most_within(state, *node, limits, enough)).collect()
@@ -205,22 +199,23 @@ impl<'a, C: Criterion> Grower<'a, C> {
     }
 
     /// The best split of a node, given its largest gain by each field.
-    fn choose(&mut self, node: usize, gains: &[f64], limits: &Limits) -> Option<Open> {
+    fn choose(&mut self, node: usize, gains: &[f64], limits: &Limits) -> Option<Open<Division>> {
         let state = &self.state;
         let best = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let root = state.criterion.weight(&state.nodes[0].totals);
         if best == f64::NEG_INFINITY || best.max(0.0) < self.params.min_impurity_decrease * root * (1.0 - TIE) {
             return None;
         }
-        let enough = state.enough(node, best);
+        let enough = enough(state.criterion, &state.nodes[node].totals, best);
         let feature = gains.iter().position(|&gain| gain >= enough)?;
         let may_cut = self.params.engine == Engine::Exact;
         let place = self.fields[feature].first(state, (node, may_cut), limits, enough)?;
-        Some(Open { gain: best.max(0.0), node, feature, place })
+        Some(Open { gain: best.max(0.0), node, split: (feature, place) })
     }
 
     /// Splits a node; returns its children.
-    fn split(&mut self, open: &Open) -> [usize; 2] {
+    fn split(&mut self, open: &Open<Division>) -> [usize; 2] {
+        let (feature, place) = open.split;
         let range = self.state.nodes[open.node].range.clone();
         let (left, gap) = self.sides(open);
         let (state, Room { sources, order, payload, .. }) = (&mut self.state, &mut self.room);
@@ -241,20 +236,20 @@ impl<'a, C: Criterion> Grower<'a, C> {
         for (range, totals) in ranges.into_iter().zip([a, b]) {
             state.nodes.push(Node { totals, range, depth: depth + 1, bounds, split: None });
         }
-        self.bound(children, self.fields[open.feature].sign);
-        let missing_left = open.place.missing_left;
-        self.state.nodes[open.node].split = Some(Split { feature: open.feature, gap, missing_left, children });
+        self.bound(children, self.fields[feature].sign);
+        let missing_left = place.missing_left;
+        self.state.nodes[open.node].split = Some(Split { feature, gap, missing_left, children });
         children
     }
 
     /// Finds on which side a node's rows go; returns how many go left, and the neighbouring values.
-    fn sides(&mut self, open: &Open) -> (usize, [f32; 2]) {
+    fn sides(&mut self, open: &Open<Division>) -> (usize, [f32; 2]) {
         let (state, Room { sources, others, .. }) = (&self.state, &mut self.room);
         let range = state.nodes[open.node].range.clone();
-        let Place { bin, key: cut, missing_left } = open.place;
-        let Column { codes, values, .. } = &self.fields[open.feature].column;
+        let (feature, Place { bin, key: cut, missing_left }) = open.split;
+        let Column { codes, values, .. } = &self.fields[feature].column;
         let codes = &codes[range.clone()];
-        let value = |i: usize| key(state.rows.value(state.order[range.start + i], open.feature));
+        let value = |i: usize| key(state.rows.value(state.order[range.start + i], feature));
         // Bins go to one side, but for one that is cut through.
         let mut goes_left: [bool; BINS] = std::array::from_fn(|code| code <= bin);
         goes_left[MISSING_BIN] = missing_left == Some(true);

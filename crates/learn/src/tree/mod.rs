@@ -8,6 +8,7 @@
 //! features; values closer than 1e-7 are told apart; thresholds are 32-bit floats. Rows of weight 0 are left out, as there.
 
 mod absolute;
+mod by_sums;
 mod classes;
 mod column;
 mod criterion;
@@ -22,6 +23,9 @@ mod prune;
 mod search;
 pub(super) mod threshold;
 
+pub use by_sums::{Cell, CodedRows, Coder, GapSums, Layout, NodeSource, NodeSums, Sketch, grow_by_sums};
+pub use column::FeatureBins;
+pub(crate) use column::{SAMPLE, key, value_of};
 pub use data::{Targets, TreeData};
 pub use linfa::{MultiOutputTree, TreeClassifier, TreeRegressor, TreeTargets};
 pub use params::{Criterion, Engine, Leaf, Missing, TreeError, TreeParams, ValidTreeParams};
@@ -32,7 +36,7 @@ use absolute::AbsoluteError;
 use classes::{Classes, Entropy, Gini};
 use criterion::SquaredError;
 use data::Rows;
-use grow::{Grower, State};
+use grow::{Grower, Node, State};
 use outputs::SquaredErrors;
 use sched_distill_core::model::{LEAF, Tree};
 
@@ -67,22 +71,42 @@ pub fn fit_tree_sizes(data: TreeData<'_>, params: &TreeParams, sizes: &[usize]) 
         let found = format!("{sizes:?}");
         return Err(TreeError::Param { name: "sizes", found, allowed: "at least 1 and ascending" });
     }
-    fit_valid_sizes(data, params.check_ref()?, sizes)
+    fit_valid_sizes(data, params.check_ref()?, (sizes, None))
 }
 
-fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
-    let trees = fit_valid_sizes(data, params, &[params.max_leaf_nodes])?;
+/// Grows a tree by a histogram whose bins are given, one list for each feature, in place of those that it would draw itself.
+///
+/// # Errors
+///
+/// As of [`fit_tree`], another number of lists than of features, and the exact engine, which has no bins.
+pub fn fit_tree_in_bins(data: TreeData<'_>, bins: &[FeatureBins], params: &TreeParams) -> Result<Tree, TreeError> {
+    let params = params.check_ref()?;
+    if params.engine == Engine::Exact {
+        return Err(TreeError::Param { name: "engine", found: "exact".to_owned(), allowed: "histogram in given bins" });
+    }
+    if bins.len() != data.width {
+        return Err(TreeError::Shape { what: "the list of bins", found: bins.len(), expected: data.width });
+    }
+    let trees = fit_valid_sizes(data, params, (&[params.max_leaf_nodes], Some(bins)))?;
     Ok(trees.into_iter().next().expect("a tree for each size"))
 }
 
-fn fit_valid_sizes(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
-    // All of it on one of the pool's threads: a visitor from outside would be put to sleep and woken at every node.
-    rayon::scope(|_| fit_in_pool(data, params, sizes))
+fn fit_valid(data: TreeData<'_>, params: &ValidTreeParams) -> Result<Tree, TreeError> {
+    let trees = fit_valid_sizes(data, params, (&[params.max_leaf_nodes], None))?;
+    Ok(trees.into_iter().next().expect("a tree for each size"))
 }
 
-fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]) -> Result<Vec<Tree>, TreeError> {
+/// Sizes, and bins where these are given.
+type Asked<'a> = (&'a [usize], Option<&'a [FeatureBins]>);
+
+fn fit_valid_sizes(data: TreeData<'_>, params: &ValidTreeParams, asked: Asked<'_>) -> Result<Vec<Tree>, TreeError> {
+    // All of it on one of the pool's threads: a visitor from outside would be put to sleep and woken at every node.
+    rayon::scope(|_| fit_in_pool(data, params, asked))
+}
+
+fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams, asked: Asked<'_>) -> Result<Vec<Tree>, TreeError> {
     let rows = Rows::new(data, params)?;
-    let how = (params, sizes);
+    let how = (params, asked);
     Ok(match (rows.targets, rows.criterion) {
         (Targets::Values(y), Criterion::AbsoluteError) => grow(&rows, &AbsoluteError::new(&rows, y), how),
         (Targets::Values(y), _) => grow(&rows, &SquaredError::new(&rows, y), how),
@@ -97,16 +121,21 @@ fn fit_in_pool(data: TreeData<'_>, params: &ValidTreeParams, sizes: &[usize]) ->
 fn grow<C: criterion::Criterion>(
     rows: &Rows<'_>,
     criterion: &C,
-    (params, sizes): (&ValidTreeParams, &[usize]),
+    (params, (sizes, bins)): (&ValidTreeParams, Asked<'_>),
 ) -> Vec<Tree> {
     let max_bins = match params.engine {
         Engine::Exact => 255,
         Engine::Histogram { max_bins } => max_bins,
     };
-    let mut grower = Grower::new(rows, criterion, column::columns(rows, max_bins), params);
+    let columns = match bins {
+        Some(bins) => column::columns_in(rows, bins),
+        None => column::columns(rows, max_bins),
+    };
+    let mut grower = Grower::new(rows, criterion, columns, params);
     let of_size = |&leaves: &usize| {
         grower.grow(leaves);
-        let (mut tree, grown) = assemble(&grower, params);
+        let State { nodes, .. } = &grower.state;
+        let (mut tree, grown) = assemble(nodes, criterion, (rows.scale, rows.targets.outputs()), params);
         if let (Leaf::Linear { ridge }, Targets::Values(y)) = (params.leaf, rows.targets) {
             tree.linear = Some(linear_leaf::fit(&tree, &grown, &grower.state, y, ridge));
         }
@@ -116,8 +145,12 @@ fn grow<C: criterion::Criterion>(
 }
 
 /// The grown nodes as a tree in pre-order, and the grown node of each of its nodes.
-fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeParams) -> (Tree, Vec<usize>) {
-    let State { nodes, criterion, rows, .. } = &grower.state;
+fn assemble<C: criterion::Criterion>(
+    nodes: &[Node<C::Totals>],
+    criterion: &C,
+    (scale, outputs): (f64, usize),
+    params: &ValidTreeParams,
+) -> (Tree, Vec<usize>) {
     let mut place = vec![LEAF; nodes.len()];
     let mut order = Vec::with_capacity(nodes.len());
     let mut stack = vec![0];
@@ -128,13 +161,13 @@ fn assemble<C: criterion::Criterion>(grower: &Grower<'_, C>, params: &ValidTreeP
             stack.extend([split.children[1], split.children[0]]);
         }
     }
-    let mut tree = Tree::empty(rows.targets.outputs());
+    let mut tree = Tree::empty(outputs);
     for &node in &order {
         let totals = &nodes[node].totals;
         criterion.value(totals, &mut tree.value);
         tree.impurity.push(criterion.impurity(totals));
-        tree.n_samples.push(nodes[node].range.len() as u32);
-        tree.weight.push(criterion.weight(totals) / rows.scale);
+        tree.n_samples.push(u32::try_from(nodes[node].range.len()).unwrap_or(u32::MAX));
+        tree.weight.push(criterion.weight(totals) / scale);
         let Some(split) = &nodes[node].split else {
             tree.push_test(0, 0.0, [LEAF; 2], true);
             continue;

@@ -9,6 +9,9 @@
 
 use super::criterion::{BINS, Criterion, MISSING_BIN};
 
+/// Gains that differ by less than this share of the node's weighted impurity are tied.
+pub(super) const TIE: f64 = 1e-10;
+
 /// What both sides of a split of a node must keep to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -40,6 +43,9 @@ pub(super) struct View<'a, C: Criterion> {
     pub(super) totals: &'a C::Totals,
     pub(super) histogram: &'a C::Bins,
     pub(super) bins: usize,
+    /// How many rows there are.
+    pub(super) rows: usize,
+    /// The rows, where bins are cut through.
     pub(super) payload: &'a [C::Payload],
 }
 
@@ -61,6 +67,14 @@ impl Cuts {
         self.cut = [false; BINS];
         self.rows.clear();
     }
+}
+
+/// The least gain that counts as equal to the best one of a node. Gains that are nothing but rounding are all equal to 0: an
+/// impure node is split even where no single split helps, since two splits may help together (as where the answer is the
+/// exclusive or of two flags).
+pub(super) fn enough<C: Criterion>(criterion: &C, totals: &C::Totals, best: f64) -> f64 {
+    let tie = TIE * criterion.weight(totals) * criterion.impurity(totals);
+    if best > tie { best - tie } else { best.min(0.0) - tie }
 }
 
 impl Limits {
@@ -92,7 +106,7 @@ impl<C: Criterion> View<'_, C> {
         limits: &Limits,
         mut visit: impl FnMut(f64, Place) -> bool,
     ) {
-        let (criterion, n) = (self.criterion, self.payload.len());
+        let (criterion, n) = (self.criterion, self.rows);
         for missing_left in self.sides() {
             let mut left = self.reset(division, missing_left);
             let mut cut_rows = &cuts.rows[..];
@@ -128,6 +142,37 @@ impl<C: Criterion> View<'_, C> {
                 }
             }
         }
+    }
+
+    /// The largest gain of an allowed division.
+    pub(super) fn most(&self, division: &mut C::Division, cuts: &Cuts, limits: &Limits) -> f64 {
+        let mut most = f64::NEG_INFINITY;
+        self.divide(division, cuts, limits, |gain, _| {
+            if gain > most {
+                most = gain;
+            }
+            true
+        });
+        most
+    }
+
+    /// The lowest place whose gain is enough; with missing values on the right before on the left. Where sums that were
+    /// formed in another order fall short of it, the place of the largest gain.
+    pub(super) fn first(&self, division: &mut C::Division, cuts: &Cuts, limits: &Limits, enough: f64) -> Option<Place> {
+        let mut found: Option<Place> = None;
+        let mut best: Option<(f64, Place)> = None;
+        self.divide(division, cuts, limits, |gain, place| {
+            if best.is_none_or(|(most, _)| gain > most) {
+                best = Some((gain, place));
+            }
+            // The walk with missing values on the left comes second and goes on only below what the first one found.
+            let lower = found.is_none_or(|f| (place.bin, place.key) < (f.bin, f.key));
+            if lower && gain >= enough {
+                found = Some(place);
+            }
+            lower && gain < enough
+        });
+        found.or(best.map(|(_, place)| place))
     }
 
     /// Marks the bins in which a gain of `enough` could hide; returns how many rows they have.

@@ -1,0 +1,149 @@
+//! What is read of traces: a level's choices, part by part, or the same in bins.
+
+use super::{batches, coded};
+use anyhow::{Context, Result, anyhow, bail};
+use arrow::{array::RecordBatch, datatypes::SchemaRef};
+use sched_distill_learn::{Coder, is_usable};
+use sched_distill_trace::{LevelTable, Trace};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+/// Where a trace is, and which one it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// Its hash: of another trace in that place nothing is read.
+    pub hash: String,
+}
+
+/// What is read of a level of some traces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rows {
+    /// The traces.
+    pub traces: Vec<Place>,
+    /// The level.
+    pub level: String,
+    /// By part, the number of its trace and of its file among those of the level.
+    pub parts: Vec<(u32, u32)>,
+    /// The episodes: from the first number to before the second.
+    pub episodes: [u32; 2],
+    /// Whether those choices alone that a fit can learn from.
+    pub usable: bool,
+    /// Columns of features that must not count: 0 for everybody.
+    pub hidden: Vec<usize>,
+    /// How choices become rows in bins, where these are asked for.
+    pub coder: Option<Coder>,
+}
+
+impl Rows {
+    /// From bytes of [`Rows::to_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// Bytes of something else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes).context("what is to be read is not described as this version does")
+    }
+
+    /// What an engine carries around.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Plain data with names for keys.
+        serde_json::to_vec(self).expect("plain data serialises")
+    }
+
+    /// The columns of [`Rows::read`].
+    ///
+    /// # Errors
+    ///
+    /// A trace that cannot be opened.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        match &self.coder {
+            Some(coder) => Ok(coded::schema(coder.bins.len())),
+            None => {
+                let place = self.traces.first().context("no trace is named")?;
+                let trace = opened(place)?;
+                let set = &trace.manifest.feature_set;
+                let level = set.levels.iter().find(|l| l.name == self.level).context("the trace has no such level")?;
+                Ok(batches::schema(level))
+            }
+        }
+    }
+
+    /// Sends a part, some whole choices at a time.
+    ///
+    /// # Errors
+    ///
+    /// A part that is not what it was when the trace was sealed, a full disk, and whatever keeps the batches from being taken.
+    pub fn read(&self, part: u32, send: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
+        match &self.coder {
+            Some(coder) => coded::read(self, coder, part, send),
+            None => self.choices(part, &mut |table| send(batches::of_choices(part, &table)?)),
+        }
+    }
+
+    /// Hands out the choices of a part, some whole episodes at a time.
+    pub(super) fn choices(&self, part: u32, take: &mut dyn FnMut(LevelTable) -> Result<()>) -> Result<()> {
+        let (trace, file) = self.file(part)?;
+        let [from, to] = self.episodes;
+        for piece in trace.pieces_of_file(&self.level, file)? {
+            let mut piece = piece?;
+            let wanted = |usable: bool, episode: u32| (from..to).contains(&episode) && usable;
+            let all = piece.iter().all(|c| wanted(!self.usable || is_usable(&c), c.header.episode));
+            if !all {
+                piece = piece.filter(|c| wanted(!self.usable || is_usable(c), c.header.episode));
+            }
+            if piece.choices.is_empty() {
+                continue;
+            }
+            let width = piece.width();
+            if !self.hidden.is_empty() {
+                let hide = |row: &mut [f32]| self.hidden.iter().for_each(|&column| row[column] = 0.0);
+                piece.x.chunks_exact_mut(width).for_each(hide);
+            }
+            take(piece)?;
+        }
+        Ok(())
+    }
+
+    /// The trace of a part, and the number of the part's file in it.
+    fn file(&self, part: u32) -> Result<(Arc<Trace>, usize)> {
+        let (trace, file) = *self.parts.get(part as usize).ok_or_else(|| anyhow!("there is no part {part}"))?;
+        let place = self.traces.get(trace as usize).ok_or_else(|| anyhow!("there is no trace {trace}"))?;
+        Ok((opened(place)?, file as usize))
+    }
+
+    /// The hash of a part's file.
+    pub(super) fn hash_of(&self, part: u32) -> Result<String> {
+        let (trace, file) = self.file(part)?;
+        let found = trace.files_of(&self.level)?.nth(file).map(|file| file.sha256.clone());
+        found.ok_or_else(|| anyhow!("{}: level {} has no file {file}", trace.dir.display(), self.level))
+    }
+}
+
+/// Opens a trace, or finds it opened.
+fn opened(place: &Place) -> Result<Arc<Trace>> {
+    static OPENED: OnceLock<Mutex<HashMap<Place, Arc<Trace>>>> = OnceLock::new();
+    let opened = OPENED.get_or_init(Mutex::default);
+    // Nobody panics while he holds it.
+    if let Some(trace) = opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(place) {
+        return Ok(trace.clone());
+    }
+    let trace = Trace::open(&place.dir)?;
+    if trace.hash != place.hash {
+        bail!(
+            "{}: the trace's hash is {}, it was {} when the fit began; restore it, or fit anew",
+            place.dir.display(),
+            trace.hash,
+            place.hash
+        );
+    }
+    let trace = Arc::new(trace);
+    opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(place.clone(), trace.clone());
+    Ok(trace)
+}
