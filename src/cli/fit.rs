@@ -5,7 +5,7 @@ use super::{
     compare::beside_teacher,
     fidelity::print_fidelity,
     files::{check_output, other_content, replace, shown},
-    fit_options::{Asked, FitOptions, gate, size},
+    fit_options::{Asked, FitOptions, size},
     inputs::Inputs,
     output::Output,
     parts::count,
@@ -71,8 +71,12 @@ pub(super) struct FitArgs {
     ///
     /// On the validation choices, e.g. job/free/top1=0.7. Figures are top1, top3, regret and cross-entropy.
     #[arg(
-        long, value_name = "LEVEL/KIND/FIGURE=X", value_delimiter = ',', value_parser = gate, conflicts_with = "used",
-        help_heading = "Size", hide_short_help = true
+        long,
+        value_name = "LEVEL/KIND/FIGURE=X",
+        value_delimiter = ',',
+        conflicts_with = "used",
+        help_heading = "Size",
+        hide_short_help = true
     )]
     min_fidelity: Vec<Gate>,
     /// Recorded scheduler: prefer the student that schedules best beside it

@@ -1,7 +1,7 @@
 //! How students are fitted: the options of every command that fits.
 
 use crate::{
-    distiller::{ALL_LEVELS, By, FitParams, Gate, Learner},
+    distiller::{FitParams, Learner},
     model::Structure,
     text::without_mark,
 };
@@ -36,7 +36,7 @@ pub(super) struct FitOptions {
     /// Whom to trust: `measured` leaves out what users declare, `LEVEL=measured` at that level [default: all]
     ///
     /// Who controls a feature says `distill list features`.
-    #[arg(long, value_name = "TRUST", value_parser = trust, value_delimiter = ',', help_heading = "Models", hide_short_help = true)]
+    #[arg(long, value_name = "TRUST", value_parser = FitParams::trust, value_delimiter = ',', help_heading = "Models", hide_short_help = true)]
     trust: Vec<String>,
     /// Whether the student takes the most probable stage of the most probable job (hierarchical) or of all jobs, as
     /// Decima does (flat) [default: hierarchical]
@@ -63,15 +63,6 @@ pub(super) fn learner() -> impl TypedValueParser<Value = Learner> {
         .map(move |name| named(name).expect("the parser lets no other names through"))
 }
 
-/// The level at which measured features alone are to count.
-fn trust(text: &str) -> Result<String, String> {
-    match text.split_once('=') {
-        None if text == "measured" => Ok(ALL_LEVELS.to_owned()),
-        Some((level, "measured")) if !level.is_empty() => Ok(level.to_owned()),
-        _ => Err("expected measured, or LEVEL=measured as in job=measured".to_owned()),
-    }
-}
-
 /// Parses the name of a structure.
 pub(super) fn structure() -> impl TypedValueParser<Value = Structure> {
     let named = |name: String| Structure::ALL.into_iter().find(|s| s.name() == name);
@@ -83,16 +74,6 @@ pub(super) fn structure() -> impl TypedValueParser<Value = Structure> {
 pub(super) fn size(text: &str) -> Result<usize, String> {
     let found: Option<usize> = text.parse().ok();
     found.filter(|n| (1..=4096).contains(n)).ok_or_else(|| "expected a number from 1 to 4096".to_owned())
-}
-
-/// Parses a demand such as `job/free/top1=0.7`.
-pub(super) fn gate(text: &str) -> Result<Gate, String> {
-    let form = || "expected LEVEL/KIND/FIGURE=X, e.g. job/free/top1=0.7; figures are top1, top3, regret, cross-entropy";
-    let (what, bound) = text.split_once('=').ok_or_else(form)?;
-    let [level, kind, figure] = what.split('/').collect::<Vec<_>>()[..] else { return Err(form().to_owned()) };
-    let by = By::ALL.into_iter().find(|by| by.name() == figure).ok_or_else(form)?;
-    let bound = bound.parse::<f64>().ok().filter(|b| b.is_finite()).ok_or_else(form)?;
-    Ok(Gate { level: level.to_owned(), kind: kind.to_owned(), by, bound })
 }
 
 /// Parameters, and whether learners, the one that schedules, and a number of leaves were named.

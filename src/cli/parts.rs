@@ -18,6 +18,16 @@ pub(super) fn ranges(numbers: &[u32]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// The same, of many ranges the first ones and the last: `0, 8, 16, 24, 32, 40, ..., 1496`.
+pub(super) fn some_ranges(numbers: &[u32]) -> String {
+    let all = ranges(numbers);
+    let words: Vec<&str> = all.split(", ").collect();
+    match words[..] {
+        [a, b, c, d, e, f, _, _, .., last] => [a, b, c, d, e, f, "...", last].join(", "),
+        _ => all,
+    }
+}
+
 /// A number with its noun: `1 part`, `2 parts`.
 pub(super) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
@@ -46,6 +56,9 @@ mod tests {
         ] {
             assert_eq!(ranges(numbers), expected);
         }
+        let strided = |parts: u32| some_ranges(&(0..parts).map(|part| 8 * part).collect::<Vec<_>>());
+        assert_eq!(strided(8), "0, 8, 16, 24, 32, 40, 48, 56");
+        assert_eq!(strided(9), "0, 8, 16, 24, 32, 40, ..., 64");
         assert_eq!((count(1, "part"), count(0, "part")), ("1 part".to_owned(), "0 parts".to_owned()));
     }
 }

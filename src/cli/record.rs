@@ -6,7 +6,7 @@ use super::{
     files::shown,
     inputs::Inputs,
     output::Output,
-    parts::{count, ranges},
+    parts::{count, some_ranges},
     progress::Watched,
 };
 use crate::{
@@ -101,7 +101,7 @@ pub(super) fn run(args: &RecordArgs, common: &Common, output: &mut Output) -> Re
     if let Some(shard) = args.shard {
         describe_shard(args, shard, &recording, output)?;
     } else if recording.manifest.is_none() {
-        bail!("{}: parts {} are missing", args.output.display(), ranges(&recording.missing));
+        bail!("{}: parts {} are missing", args.output.display(), some_ranges(&recording.missing));
     }
     if let Some(manifest) = &recording.manifest {
         describe(manifest, args, output)?;
@@ -131,11 +131,11 @@ fn describe_shard(args: &RecordArgs, shard: Shard, recording: &Recording, output
     let Recording { parts, planned, missing, episodes, .. } = recording;
     let done = match parts[..] {
         [] => format!("nothing to do, the trace has only {}", count(*planned as usize, "part")),
-        _ => format!("parts {} done ({})", ranges(parts), count(*episodes as usize, "episode")),
+        _ => format!("parts {} done ({})", some_ranges(parts), count(*episodes as usize, "episode")),
     };
     let rest = match missing[..] {
         [] => "the trace is complete".to_owned(),
-        _ => format!("{} of {} are missing: {}", missing.len(), count(*planned as usize, "part"), ranges(missing)),
+        _ => format!("{} of {} are missing: {}", missing.len(), count(*planned as usize, "part"), some_ranges(missing)),
     };
     output.text(format!("shard {shard}: {done}; {rest}"))?;
     let (dir, shard) = (shown(&args.output), shard.to_string());

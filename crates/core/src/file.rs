@@ -235,18 +235,22 @@ pub fn write_together(files: &[(impl AsRef<Path>, impl AsRef<[u8]>)]) -> Result<
 /// As for [`write()`].
 pub fn write_if_absent(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     remove_abandoned(path);
-    let mut file = PendingFile::create(path)?;
-    file.write_all(bytes)?;
-    file.sync()?;
-    match fs::hard_link(&file.temporary, path) {
-        Ok(()) => {
-            folder_of(path).iter().for_each(|folder| sync_folder(folder));
-            Ok(true)
+    loop {
+        let mut file = PendingFile::create(path)?;
+        file.write_all(bytes)?;
+        file.sync()?;
+        match fs::hard_link(&file.temporary, path) {
+            Ok(()) => {
+                folder_of(path).iter().for_each(|folder| sync_folder(folder));
+                return Ok(true);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            Err(_) if path.exists() => return Ok(false),
+            // Where locks hold within a machine alone, another one has taken it for abandoned. It looks once, before it writes.
+            Err(_) if !file.temporary.exists() => {}
+            // A file system without hard links. What is lost is only the certainty about who is first.
+            Err(_) => return file.commit().map(|_| true),
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        // A file system without hard links. What is lost is only the certainty about who is first.
-        Err(_) if path.exists() => Ok(false),
-        Err(_) => file.commit().map(|_| true),
     }
 }
 
@@ -428,6 +432,30 @@ mod tests {
         assert_eq!(wins.iter().filter(|&&win| win).count(), 1);
         let winner = wins.iter().position(|&win| win).unwrap_or(9) as u8;
         assert_eq!(fs::read(&path)?, [winner; 10_000]);
+        assert_eq!(names(dir.path()), ["plan.json"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_writer_whose_file_another_machine_takes_for_abandoned_writes_again() -> Result<(), Box<dyn Error>> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("plan.json");
+        let removed = std::thread::scope(|scope| {
+            // Another machine, which does not see the lock.
+            let other = scope.spawn(|| {
+                let mut removed = 0;
+                while removed < 3 && !path.exists() {
+                    for name in names(dir.path()).iter().filter(|name| name_to_be(name).is_some()) {
+                        removed += u32::from(fs::remove_file(dir.path().join(name)).is_ok());
+                    }
+                }
+                removed
+            });
+            let written = write_if_absent(&path, &[7; 1 << 22]);
+            (other.join().expect("no panic"), written)
+        });
+        assert!(removed.0 > 0 && removed.1?, "{}", removed.0);
+        assert_eq!(fs::read(&path)?, [7; 1 << 22]);
         assert_eq!(names(dir.path()), ["plan.json"]);
         Ok(())
     }

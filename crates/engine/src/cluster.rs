@@ -2,8 +2,8 @@
 
 use crate::{
     codec::Codec,
+    kept::{forget_in, keep_in},
     settings,
-    work::coded::{forget_coded_in, keep_coded_in},
 };
 use anyhow::{Context, Result, anyhow, bail};
 use ballista_core::{config::TaskSchedulingPolicy, utils::GrpcServerConfig};
@@ -121,10 +121,9 @@ impl Executor {
         let folder = self
             .work_dir
             .unwrap_or_else(|| std::env::temp_dir().join(format!("distill-engine-{}-{port}", std::process::id())));
-        // Parts in bins of earlier fits are of no use to anybody.
-        let coded = folder.join("coded");
-        forget_coded_in(&coded)?;
-        keep_coded_in(&coded)?;
+        // What was kept for earlier fits is of no use to anybody.
+        forget_in(&folder)?;
+        keep_in(&folder);
         let health = ExecutorHealth::new();
         let config = ExecutorProcessConfig {
             bind_host: self.bind.to_string(),

@@ -10,10 +10,13 @@ pub mod cluster;
 pub mod codec;
 pub mod failure;
 pub mod fit;
+pub mod kept;
 pub mod local;
+pub mod opened;
 pub mod plan;
 pub mod scan;
 pub mod settings;
+pub mod store;
 #[cfg(debug_assertions)]
 pub mod toy;
 pub mod work;

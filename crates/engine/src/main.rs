@@ -1,21 +1,22 @@
 //! The program `distill-engine`.
 
 mod fit_command;
+mod passes;
+#[cfg(debug_assertions)]
+mod toy_command;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser, Subcommand};
 use fit_command::FitArgs;
 use sched_distill_engine::{
-    ask::{Engine, Part},
     cluster::{self, Executor},
-    local, toy,
+    local,
 };
 use std::{
     io::Write,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     process::ExitCode,
-    time::Instant,
 };
 
 #[derive(Parser)]
@@ -32,7 +33,7 @@ enum Command {
     Executor(ExecutorArgs),
     Local(LocalArgs),
     #[cfg(debug_assertions)]
-    Toy(ToyArgs),
+    Toy(toy_command::ToyArgs),
 }
 
 /// Hands out the work of fits to executors.
@@ -100,30 +101,6 @@ struct LocalArgs {
     vcores: u16,
 }
 
-/// Asks a question about made-up numbers, to see that a cluster works.
-///
-/// Example: distill-engine toy --cluster df://127.0.0.1:50050
-#[cfg(debug_assertions)]
-#[derive(Args)]
-#[command(hide = true)]
-struct ToyArgs {
-    /// The scheduler [default: no cluster, this process].
-    #[arg(long)]
-    cluster: Option<String>,
-    /// Partitions of the numbers.
-    #[arg(long, default_value_t = 6)]
-    partitions: usize,
-    /// How often to ask.
-    #[arg(long, default_value_t = 5)]
-    times: usize,
-    /// Bytes of the question.
-    #[arg(long, default_value_t = 0)]
-    question: usize,
-    /// Bytes of the answer.
-    #[arg(long, default_value_t = 0)]
-    answer: u64,
-}
-
 fn cores() -> u16 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().try_into().unwrap_or(u16::MAX))
 }
@@ -187,27 +164,8 @@ async fn run(command: Command) -> Result<()> {
         }
         Command::Local(LocalArgs { executors, vcores }) => local::run(executors, vcores, say_ready).await,
         #[cfg(debug_assertions)]
-        Command::Toy(args) => try_toy(args).await,
+        Command::Toy(args) => args.run().await,
     }
-}
-
-#[cfg(debug_assertions)]
-async fn try_toy(args: ToyArgs) -> Result<()> {
-    let engine = match &args.cluster {
-        Some(address) => Engine::cluster(address, args.partitions)?,
-        None => Engine::local(args.partitions),
-    };
-    let numbers: Vec<u32> = (0..12).collect();
-    let parts: Vec<Part> = numbers.iter().map(|number| Part { number: *number, weight: 1 }).collect();
-    let question = toy::question(args.answer, &vec![1; args.question]);
-    let expected = toy::answer(&numbers, &question);
-    for _ in 0..args.times {
-        let start = Instant::now();
-        let answer = engine.ask(&toy::Scan::default().to_bytes()?, &parts, &question).await?;
-        let verdict = if answer == expected { "right" } else { "wrong" };
-        println!("{verdict} answer of {} bytes in {:.3} s", answer.len(), start.elapsed().as_secs_f64());
-    }
-    Ok(())
 }
 
 fn main() -> ExitCode {

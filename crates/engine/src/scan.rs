@@ -27,7 +27,13 @@ use datafusion::{
     },
 };
 use futures::TryStreamExt;
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 use tokio::sync::mpsc::Sender;
 
 /// Batches that may wait between the reader of a partition and its sums.
@@ -187,10 +193,21 @@ impl ExecutionPlan for PartScan {
     }
 }
 
+/// Rows that this process has read, for whoever shows how far it is.
+static READ: AtomicU64 = AtomicU64::new(0);
+
+/// Rows that this process has read so far, in all passes together.
+#[must_use]
+pub fn rows_read() -> u64 {
+    READ.load(Ordering::Relaxed)
+}
+
 fn read(scan: &[u8], parts: &[u32], to: &Sender<Result<RecordBatch>>) -> Result<()> {
     for part in parts {
-        let mut send =
-            |batch| to.blocking_send(Ok(batch)).map_err(|_| anyhow!("nobody waits for part {part} any more"));
+        let mut send = |batch: RecordBatch| {
+            READ.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+            to.blocking_send(Ok(batch)).map_err(|_| anyhow!("nobody waits for part {part} any more"))
+        };
         work::read(scan, *part, &mut send).map_err(|failure| WorkFailure::wrap(&failure))?;
     }
     Ok(())

@@ -139,7 +139,7 @@ async fn sums_of_killed_executors_are_made_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_of_this_machine_end_together() {
     for stop in ["-TERM", "-KILL"] {
-        let (mut local, address) = Process::start(&["local", "--executors", "2"]);
+        let (mut local, address) = Process::start(&["local", "--executors", "2"], &[]);
         let (numbers, parts) = numbers(3);
         let question = toy::question(0, &[]);
         let engine = Engine::cluster(&address, 3).unwrap();

@@ -17,6 +17,7 @@ use sched_distill_core::{
 use sched_distill_judge::evaluator::{FidelityRow, Role, Scorer, fidelity};
 use sched_distill_trace::LevelTable;
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// The figure that models are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +77,21 @@ pub struct Gate {
     pub by: By,
     /// Least value, or most where less is better.
     pub bound: f64,
+}
+
+/// `LEVEL/KIND/FIGURE=X`.
+impl FromStr for Gate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form =
+            || "expected LEVEL/KIND/FIGURE=X, e.g. job/free/top1=0.7; figures are top1, top3, regret, cross-entropy";
+        let (what, bound) = text.split_once('=').ok_or_else(form)?;
+        let [level, kind, figure] = what.split('/').collect::<Vec<_>>()[..] else { return Err(form().to_owned()) };
+        let by = By::ALL.into_iter().find(|by| by.name() == figure).ok_or_else(form)?;
+        let bound = bound.parse::<f64>().ok().filter(|b| b.is_finite()).ok_or_else(form)?;
+        Ok(Self { level: level.to_owned(), kind: kind.to_owned(), by, bound })
+    }
 }
 
 impl Gate {

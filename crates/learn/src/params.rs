@@ -192,6 +192,19 @@ impl FitParams {
         names.join(", ")
     }
 
+    /// The level of [`FitParams::measured_at`] that `measured` or `LEVEL=measured` speaks of.
+    ///
+    /// # Errors
+    ///
+    /// Another text.
+    pub fn trust(text: &str) -> Result<String, String> {
+        match text.split_once('=') {
+            None if text == "measured" => Ok(ALL_LEVELS.to_owned()),
+            Some((level, "measured")) if !level.is_empty() => Ok(level.to_owned()),
+            _ => Err("expected measured, or LEVEL=measured as in job=measured".to_owned()),
+        }
+    }
+
     /// The features of a level that must not count, by their places.
     #[must_use]
     pub fn distrusted(&self, level: &LevelSpec) -> Vec<usize> {

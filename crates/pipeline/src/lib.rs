@@ -89,7 +89,10 @@ pub trait Watch: Progress {
     /// So many episodes follow, each of which is told by [`Progress::episode`].
     fn episodes(&self, _what: &str, _count: u64) {}
 
-    /// The steps or episodes are done.
+    /// So many rows are read now, in one pass over the traces.
+    fn pass(&self, _what: &str, _rows: u64) {}
+
+    /// The steps, the episodes or the pass are done.
     fn done(&self) {}
 }
 

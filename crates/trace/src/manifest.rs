@@ -61,7 +61,8 @@ pub struct TableFile {
 
 impl TableFile {
     /// What is wrong with a file of another hash.
-    pub(super) fn other_hash(&self, found: &str) -> String {
+    #[must_use]
+    pub fn other_hash(&self, found: &str) -> String {
         format!(
             "has SHA-256 {found}, the manifest has {}; the file was damaged or replaced, restore it or record again",
             self.sha256

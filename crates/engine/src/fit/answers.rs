@@ -2,7 +2,7 @@
 
 use crate::{
     ask::{Engine, Part},
-    work::{coded::delete, question::Question, rows::Rows},
+    work::{question::Question, rows::Rows},
 };
 use anyhow::{Context, Result};
 use sched_distill_core::{file::PendingFile, level::sha256_hex};
@@ -29,8 +29,14 @@ impl<'a> Answers<'a> {
         Ok(Self { engine, runtime, folder: folder.to_owned(), caller })
     }
 
-    /// The answer to a question about some parts.
-    pub(super) fn ask(&self, rows: &Rows, parts: &[Part], question: &Question, doing: &str) -> Result<Vec<u8>> {
+    /// The answer to a question about some parts, `doing` this with so many rows.
+    pub(super) fn ask(
+        &self,
+        rows: &Rows,
+        parts: &[Part],
+        question: &Question,
+        (doing, count): (&str, u64),
+    ) -> Result<Vec<u8>> {
         self.caller.check()?;
         let (scan, question) = (rows.to_bytes(), question.to_bytes());
         let numbers: Vec<u32> = parts.iter().map(|part| part.number).collect();
@@ -41,8 +47,10 @@ impl<'a> Answers<'a> {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| format!("{}: cannot be read", place.display())),
         }
-        self.caller.watch.note(doing);
-        let answer = self.runtime.block_on(self.engine.ask(&scan, parts, &question))?;
+        self.caller.watch.pass(doing, count);
+        let answer = self.runtime.block_on(self.engine.ask(&scan, parts, &question));
+        self.caller.watch.done();
+        let answer = answer?;
         let mut file =
             PendingFile::create(&place).with_context(|| format!("{}: cannot be written", place.display()))?;
         file.write_all(&answer)
@@ -50,13 +58,4 @@ impl<'a> Answers<'a> {
             .with_context(|| format!("{}: cannot be written", place.display()))?;
         Ok(answer)
     }
-}
-
-/// Deletes the answers in a folder, and the folder if nothing else is in it.
-///
-/// # Errors
-///
-/// What cannot be deleted.
-pub fn forget(folder: &Path) -> Result<()> {
-    delete(folder, &["answer"])
 }

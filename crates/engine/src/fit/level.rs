@@ -139,7 +139,12 @@ impl<'a> Level<'a> {
         };
         let side = if self.rows.usable { "" } else { ", validation" };
         let what = format!("level {}{side}: {what}", self.empty.spec.name);
-        self.answers.ask(rows, &self.parts, &self.question(about), &what)
+        // Until they are counted: all rows of the files.
+        let count = match self.survey.rows {
+            0 => self.parts.iter().map(|part| part.weight).sum(),
+            counted => counted,
+        };
+        self.answers.ask(rows, &self.parts, &self.question(about), (&what, count))
     }
 }
 

@@ -9,10 +9,11 @@ mod level;
 
 use crate::{
     ask::{Engine, Part},
+    opened::Opened,
     work::rows::{Place, Rows},
 };
 use answers::Answers;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use level::Level;
 use sched_distill_core::model::{LevelModels, Model, NamedModel, ScoreCandidates, Student};
 use sched_distill_learn::{
@@ -26,7 +27,6 @@ use sched_distill_trace::{LevelTable, Trace};
 use std::path::Path;
 use tokio::runtime::Handle;
 
-pub use answers::forget;
 pub use level::Failure;
 
 /// Learners that can be fitted beyond one machine.
@@ -39,14 +39,15 @@ pub const CHOSEN_FROM: [Learner; 3] = [Learner::Logit, Learner::SplineLogit, Lea
 const BINS: usize = 255;
 
 /// Fits a student to traces and measures it on choices of `validation`, or of the last fifth of a single trace's episodes. Answers to
-/// questions are kept in `work`, where an interrupted fit finds them; whoever has stored the student may [`forget`] them.
+/// questions are kept in `work`, where an interrupted fit finds them; whoever has stored the student may
+/// [forget](crate::kept::forget_in) them.
 ///
 /// # Errors
 ///
 /// What [`sched_distill_pipeline::fit`] objects to, a learner that this cannot fit, parts that are not what they were.
 pub fn fit(
     (engine, runtime): (&Engine, &Handle),
-    (lessons, validation): (Lessons<'_>, Option<&Trace>),
+    (traces, held_out): (&[Opened], Option<&Opened>),
     plan: &FitPlan,
     work: &Path,
     caller: Caller<'_>,
@@ -60,13 +61,17 @@ pub fn fit(
         );
     }
     plan.params.check()?;
+    let (first, others) = traces.split_first().context("there is no trace to learn from")?;
+    let others: Vec<&Trace> = others.iter().map(|other| &other.trace).collect();
+    let lessons = Lessons::new(&first.trace, &others)?;
+    let validation = held_out.map(|opened| &opened.trace);
     check_together(lessons, validation, Some(&plan.params))?;
     let answers = Answers::new((engine, runtime), work, caller)?;
     let names: Vec<String> =
         lessons.first().manifest.feature_set.levels.iter().map(|level| level.name.clone()).collect();
     let mut levels = Vec::with_capacity(names.len());
     for (number, name) in names.iter().enumerate() {
-        levels.push(Both::new(&answers, (lessons, validation), (number, name), &plan.params)?);
+        levels.push(Both::new(&answers, (traces, held_out), (number, name), &plan.params)?);
     }
     caller.watch.note("choosing terms and sizes on some of the choices");
     let [mut train, mut held] = [Vec::new(), Vec::new()];
@@ -121,29 +126,31 @@ struct Both<'a> {
 impl<'a> Both<'a> {
     fn new(
         answers: &'a Answers<'a>,
-        (lessons, validation): (Lessons<'_>, Option<&Trace>),
+        (traces, held_out): (&[Opened], Option<&Opened>),
         (number, name): (usize, &str),
         params: &FitParams,
     ) -> Result<Self> {
-        let (first, traces): (&Trace, Vec<&Trace>) = (lessons.first(), lessons.traces().collect());
+        let first = &traces[0].trace;
         let table = first.pieces(name)?.empty();
         let hidden = params.distrusted(&first.manifest.feature_set.levels[number]);
-        let cut = if validation.is_some() { u32::MAX } else { first_held_out(first) };
-        let rows = |traces: &[&Trace], episodes, usable, hidden| -> Result<(Rows, Vec<Part>)> {
+        let cut = if held_out.is_some() { u32::MAX } else { first_held_out(first) };
+        let rows = |traces: &[&Opened], episodes, usable, hidden| -> Result<(Rows, Vec<Part>)> {
             let (mut files, mut parts) = (Vec::new(), Vec::new());
-            for (trace, number) in traces.iter().zip(0..) {
-                for (file, place) in trace.files_of(name)?.zip(0..) {
+            for (opened, number) in traces.iter().zip(0..) {
+                for (file, place) in opened.trace.files_of(name)?.zip(0..) {
                     parts.push(Part { number: files.len() as u32, weight: file.rows as u64 });
                     files.push((number, place));
                 }
             }
-            let place = |trace: &&Trace| Ok(Place { dir: std::path::absolute(&trace.dir)?, hash: trace.hash.clone() });
+            let place = |opened: &&Opened| Ok(Place { at: opened.place()?, hash: opened.trace.hash.clone() });
             let traces = traces.iter().map(place).collect::<Result<_>>()?;
-            Ok((Rows { traces, level: name.to_owned(), parts: files, episodes, usable, hidden, coder: None }, parts))
+            let level = table.spec.clone();
+            Ok((Rows { traces, level, parts: files, episodes, usable, hidden, coder: None }, parts))
         };
-        let count = |traces: &[&Trace]| traces.iter().map(|trace| trace.rows_of(name) as u64).sum::<u64>();
+        let count = |traces: &[&Opened]| traces.iter().map(|opened| opened.trace.rows_of(name) as u64).sum::<u64>();
+        let traces: Vec<&Opened> = traces.iter().collect();
         let train = Level::new(answers, rows(&traces, [0, cut], true, hidden)?, (table.clone(), count(&traces)))?;
-        let (held, from) = validation.map_or((first, cut), |other| (other, 0));
+        let (held, from) = held_out.map_or((traces[0], cut), |other| (other, 0));
         let held_rows = rows(&[held], [from, u32::MAX], false, Vec::new())?;
         let held = Level::new(answers, held_rows, (table, count(&[held])))?;
         let weighing = train.survey.weighing(params.balance);

@@ -4,6 +4,7 @@
 //! and on the bins alone; so it can be lost at any time, and is made again by whoever needs it.
 
 use super::rows::Rows;
+use crate::kept;
 use anyhow::{Context, Result};
 use arrow::{
     array::{ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch},
@@ -15,54 +16,13 @@ use sched_distill_core::level::sha256_hex;
 use sched_distill_learn::Coder;
 use std::{
     fs::{self, File},
-    io::{BufReader, BufWriter, ErrorKind},
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    io::{BufReader, BufWriter},
+    path::Path,
+    sync::Arc,
 };
 
 /// Rows of a batch; the last one of a piece has fewer.
 const ROWS: usize = 1 << 16;
-
-static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-
-/// Says where parts in bins are kept; once, before any are read.
-///
-/// # Errors
-///
-/// A folder that cannot be made.
-pub fn keep_coded_in(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-    FOLDER.get_or_init(|| folder.to_owned());
-    Ok(())
-}
-
-/// Deletes parts in bins that are kept in a folder, and the folder if nothing else is in it.
-///
-/// # Errors
-///
-/// What cannot be deleted.
-pub fn forget_coded_in(folder: &Path) -> Result<()> {
-    delete(folder, &["arrow", "tmp"])
-}
-
-/// Deletes the files of a folder that have one of these extensions, and the folder if nothing else is in it: users name folders.
-pub(crate) fn delete(folder: &Path, extensions: &[&str]) -> Result<()> {
-    let cannot = |path: &Path| format!("{}: cannot be deleted", path.display());
-    let found = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        found => found.with_context(|| cannot(folder))?,
-    };
-    for entry in found {
-        let path = entry.with_context(|| cannot(folder))?.path();
-        if extensions.iter().any(|extension| path.extension() == Some(extension.as_ref())) {
-            fs::remove_file(&path).with_context(|| cannot(&path))?;
-        }
-    }
-    match fs::remove_dir(folder) {
-        Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => Err(error).with_context(|| cannot(folder)),
-        _ => Ok(()),
-    }
-}
 
 /// The columns of rows in bins.
 pub(super) fn schema(features: usize) -> SchemaRef {
@@ -79,8 +39,7 @@ pub(super) fn read(
     part: u32,
     send: &mut dyn FnMut(RecordBatch) -> Result<()>,
 ) -> Result<()> {
-    let folder = FOLDER.get().context("nobody said where parts in bins are kept")?;
-    let place = folder.join(format!("{}.arrow", key(rows, part)?));
+    let place = kept::coded()?.join(format!("{}.arrow", key(rows, part)?));
     if !place.exists() {
         write(rows, coder, part, &place)?;
     }

@@ -1,22 +1,23 @@
 //! What is read of traces: a level's choices, part by part, or the same in bins.
 
 use super::{batches, coded};
+use crate::opened::Opened;
 use anyhow::{Context, Result, anyhow, bail};
 use arrow::{array::RecordBatch, datatypes::SchemaRef};
+use sched_distill_core::level::LevelSpec;
 use sched_distill_learn::{Coder, is_usable};
-use sched_distill_trace::{LevelTable, Trace};
+use sched_distill_trace::LevelTable;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
-    path::PathBuf,
     sync::{Arc, Mutex, OnceLock},
 };
 
 /// Where a trace is, and which one it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// Its folder.
-    pub dir: PathBuf,
+    /// Its folder, or its address on a store.
+    pub at: String,
     /// Its hash: of another trace in that place nothing is read.
     pub hash: String,
 }
@@ -27,7 +28,7 @@ pub struct Rows {
     /// The traces.
     pub traces: Vec<Place>,
     /// The level.
-    pub level: String,
+    pub level: LevelSpec,
     /// By part, the number of its trace and of its file among those of the level.
     pub parts: Vec<(u32, u32)>,
     /// The episodes: from the first number to before the second.
@@ -58,20 +59,11 @@ impl Rows {
     }
 
     /// The columns of [`Rows::read`].
-    ///
-    /// # Errors
-    ///
-    /// A trace that cannot be opened.
-    pub fn schema(&self) -> Result<SchemaRef> {
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
         match &self.coder {
-            Some(coder) => Ok(coded::schema(coder.bins.len())),
-            None => {
-                let place = self.traces.first().context("no trace is named")?;
-                let trace = opened(place)?;
-                let set = &trace.manifest.feature_set;
-                let level = set.levels.iter().find(|l| l.name == self.level).context("the trace has no such level")?;
-                Ok(batches::schema(level))
-            }
+            Some(coder) => coded::schema(coder.bins.len()),
+            None => batches::schema(&self.level),
         }
     }
 
@@ -89,10 +81,11 @@ impl Rows {
 
     /// Hands out the choices of a part, some whole episodes at a time.
     pub(super) fn choices(&self, part: u32, take: &mut dyn FnMut(LevelTable) -> Result<()>) -> Result<()> {
-        let (trace, file) = self.file(part)?;
+        let (opened, file) = self.file(part)?;
+        let trace = opened.with_file(&self.level.name, file)?;
         let [from, to] = self.episodes;
-        for piece in trace.pieces_of_file(&self.level, file)? {
-            let mut piece = piece?;
+        for piece in trace.pieces_of_file(&self.level.name, file)? {
+            let mut piece = piece.map_err(|error| opened.told(error))?;
             let wanted = |usable: bool, episode: u32| (from..to).contains(&episode) && usable;
             let all = piece.iter().all(|c| wanted(!self.usable || is_usable(&c), c.header.episode));
             if !all {
@@ -112,7 +105,7 @@ impl Rows {
     }
 
     /// The trace of a part, and the number of the part's file in it.
-    fn file(&self, part: u32) -> Result<(Arc<Trace>, usize)> {
+    fn file(&self, part: u32) -> Result<(Arc<Opened>, usize)> {
         let (trace, file) = *self.parts.get(part as usize).ok_or_else(|| anyhow!("there is no part {part}"))?;
         let place = self.traces.get(trace as usize).ok_or_else(|| anyhow!("there is no trace {trace}"))?;
         Ok((opened(place)?, file as usize))
@@ -120,30 +113,29 @@ impl Rows {
 
     /// The hash of a part's file.
     pub(super) fn hash_of(&self, part: u32) -> Result<String> {
-        let (trace, file) = self.file(part)?;
-        let found = trace.files_of(&self.level)?.nth(file).map(|file| file.sha256.clone());
-        found.ok_or_else(|| anyhow!("{}: level {} has no file {file}", trace.dir.display(), self.level))
+        let (opened, file) = self.file(part)?;
+        Ok(opened.file(&self.level.name, file)?.sha256.clone())
     }
 }
 
 /// Opens a trace, or finds it opened.
-fn opened(place: &Place) -> Result<Arc<Trace>> {
-    static OPENED: OnceLock<Mutex<HashMap<Place, Arc<Trace>>>> = OnceLock::new();
-    let opened = OPENED.get_or_init(Mutex::default);
+fn opened(place: &Place) -> Result<Arc<Opened>> {
+    static OPENED: OnceLock<Mutex<HashMap<Place, Arc<Opened>>>> = OnceLock::new();
+    let traces = OPENED.get_or_init(Mutex::default);
     // Nobody panics while he holds it.
-    if let Some(trace) = opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(place) {
-        return Ok(trace.clone());
+    if let Some(opened) = traces.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(place) {
+        return Ok(opened.clone());
     }
-    let trace = Trace::open(&place.dir)?;
-    if trace.hash != place.hash {
+    let opened = Opened::open(&place.at)?;
+    let found = &opened.trace.hash;
+    if *found != place.hash {
         bail!(
-            "{}: the trace's hash is {}, it was {} when the fit began; restore it, or fit anew",
-            place.dir.display(),
-            trace.hash,
+            "{}: the trace's hash is {found}, it was {} when the fit began; restore it, or fit anew",
+            place.at,
             place.hash
         );
     }
-    let trace = Arc::new(trace);
-    opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(place.clone(), trace.clone());
-    Ok(trace)
+    let opened = Arc::new(opened);
+    traces.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(place.clone(), opened.clone());
+    Ok(opened)
 }

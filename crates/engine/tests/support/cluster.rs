@@ -15,8 +15,9 @@ use std::{
 pub struct Process(pub Child);
 
 impl Process {
-    pub fn start(arguments: &[&str]) -> (Self, String) {
+    pub fn start(arguments: &[&str], environment: &[(String, String)]) -> (Self, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_distill-engine"));
+        command.envs(environment.iter().cloned());
         let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -67,11 +68,16 @@ impl Drop for Folder {
 
 impl Cluster {
     pub fn start(executors: usize) -> Self {
-        let (scheduler, address) = Process::start(&["scheduler", "--bind", "127.0.0.1:0"]);
+        Self::start_with(executors, &[])
+    }
+
+    pub fn start_with(executors: usize, environment: &[(String, String)]) -> Self {
+        let (scheduler, address) = Process::start(&["scheduler", "--bind", "127.0.0.1:0"], &[]);
         let folder = Folder(note("sums").with_extension(scheduler.0.id().to_string()));
         let start = |number: usize| {
             let own = folder.0.join(number.to_string());
-            Process::start(&["executor", &address, "--vcores", "1", "--work-dir", own.to_str().unwrap()]).0
+            let arguments = ["executor", &address, "--vcores", "1", "--work-dir", own.to_str().unwrap()];
+            Process::start(&arguments, environment).0
         };
         Self { executors: (0..executors).map(start).collect(), _scheduler: scheduler, _folder: folder, address }
     }

@@ -55,4 +55,6 @@ impl ByPart {
 }
 
 #[cfg(test)]
+mod study;
+#[cfg(test)]
 mod tests;
