@@ -123,6 +123,7 @@ impl Executor {
             .unwrap_or_else(|| std::env::temp_dir().join(format!("distill-engine-{}-{port}", std::process::id())));
         // What was kept for earlier fits is of no use to anybody.
         forget_in(&folder)?;
+        std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
         keep_in(&folder);
         let health = ExecutorHealth::new();
         let config = ExecutorProcessConfig {

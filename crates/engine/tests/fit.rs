@@ -137,8 +137,8 @@ fn what_is_wrong_is_said_in_one_error() -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn three_executors_of_whom_one_is_killed_give_the_same_bytes_as_one_process() -> Result<()> {
+/// Fits by one process, by three executors, and by three of whom one is killed while they work, so many times.
+fn kill_an_executor(kills: u64) -> Result<()> {
     let dir = TempDir::new()?;
     let trace = dir.path().join("trace");
     write_trace(&trace, 12, 300, 3)?;
@@ -146,21 +146,36 @@ fn three_executors_of_whom_one_is_killed_give_the_same_bytes_as_one_process() ->
     let models = ["--learner", "tree,logit,spline-logit", "--max-leaves", "40"];
     fit(&trace, &out("alone.json"), &models)?;
     let alone = fs::read(out("alone.json"))?;
-    let cluster = Cluster::start(3);
-    let shared = [&models[..], &["--cluster", &cluster.address, "--tasks", "5"]].concat();
-    fit(&trace, &out("three.json"), &shared)?;
-    ensure!(fs::read(out("three.json"))? == alone, "three executors give the same bytes");
-    // One is killed while it works.
-    thread::scope(|scope| -> Result<()> {
-        let fitted = scope.spawn(|| fit(&trace, &out("two.json"), &shared));
-        thread::sleep(Duration::from_millis(1500));
-        ensure!(!fitted.is_finished(), "it is still at work");
-        cluster.executors[1].signal("-KILL");
-        fitted.join().expect("no panic")?;
-        Ok(())
-    })?;
-    ensure!(fs::read(out("two.json"))? == alone, "what a lost executor did is done again");
+    for kill in 0..kills {
+        let cluster = Cluster::start(3);
+        let shared = [&models[..], &["--cluster", &cluster.address, "--tasks", "5"]].concat();
+        if kill == 0 {
+            fit(&trace, &out("three.json"), &shared)?;
+            ensure!(fs::read(out("three.json"))? == alone, "three executors give the same bytes");
+        }
+        let name = format!("two-{kill}.json");
+        thread::scope(|scope| -> Result<()> {
+            let fitted = scope.spawn(|| fit(&trace, &out(&name), &shared));
+            thread::sleep(Duration::from_millis(1500 - 130 * kill));
+            ensure!(!fitted.is_finished(), "it is still at work");
+            cluster.executors[kill as usize % 3].signal("-KILL");
+            fitted.join().expect("no panic")?;
+            Ok(())
+        })?;
+        ensure!(fs::read(out(&name))? == alone, "what a lost executor did is done again");
+    }
     Ok(())
+}
+
+#[test]
+fn three_executors_of_whom_one_is_killed_give_the_same_bytes_as_one_process() -> Result<()> {
+    kill_an_executor(1)
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --test fit -- --ignored"]
+fn the_same_bytes_ten_times_of_ten() -> Result<()> {
+    kill_an_executor(10)
 }
 
 #[test]

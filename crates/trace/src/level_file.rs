@@ -15,7 +15,7 @@ use sched_distill_core::level::LevelSpec;
 
 /// Rows in a block when columns become a row-major matrix or the other way round, so that the block stays in the
 /// processor's cache.
-const BLOCK: usize = 16;
+const BLOCK: usize = 64;
 
 /// Names and types of the columns of a level.
 pub(super) fn level_schema(level: &LevelSpec) -> ArrowSchema {
