@@ -9,8 +9,8 @@
     pip install lightgbm==4.7.0 numpy==2.4.6 pyarrow
     python scripts/time_engine.py DIR/train DIR/held [--levels job,stage] [--rounds 3]
 
-Each reads what it learns from by itself; times are those from the rows (in memory: of two of the three) to the tree, with bins. Before it
-times anything, each round checks that the tree of the engine is the one that memory gives in the same bins.
+Times are those of the tree with its bins, of the engine with two passes over the trace's files; memory and LightGBM have their rows already. Each
+round checks that the tree of the engine is the one that memory gives in the same bins.
 """
 import argparse
 import json
@@ -60,7 +60,7 @@ def in_memory(trace, student, levels):
     test = max((path for path in tests if path.suffix == "" and os.access(path, os.X_OK)), key=os.path.getmtime)
     said = on_one_core([test, "--ignored", "--nocapture", "million"], STUDY_TRACES=str(trace),
                        STUDY_STUDENT=str(student), STUDY_LEVELS=levels, RAYON_NUM_THREADS="1").stdout
-    levels = re.findall(r"^([\w-]+): \d+ choices, (\d+) candidates$\s+tree: .* in memory ([\d.]+) s", said, re.M)
+    levels = re.findall(r"(?:^|\.\.\. )([\w-]+): \d+ choices, (\d+) candidates$\s+tree: .* in memory ([\d.]+) s", said, re.M)
     return {level: float(seconds) for level, _, seconds in levels}, {level: int(rows) for level, rows, _ in levels}
 
 
@@ -68,21 +68,23 @@ def rows_of(trace, level):
     """Features and the probability of each candidate beside that of the most probable one."""
     files = sorted((trace / level).glob("*.parquet"))
     table = pyarrow.parquet.read_table(files)
-    choice, log_prob = table["choice"].to_numpy(), table["log_prob"].to_numpy()
+    choice, log_prob, weight = (table[column].to_numpy() for column in ("choice", "log_prob", "weight"))
     first = np.flatnonzero(np.r_[True, choice[1:] != choice[:-1]])
     sizes = np.diff(np.r_[first, len(choice)])
     best = np.repeat(np.maximum.reduceat(log_prob, first), sizes)
     names = json.loads((trace / "manifest.json").read_text())["feature_set"]["levels"]
     names = next(of for of in names if of["name"] == level)["features"]
     x = np.column_stack([table[feature["name"]].to_numpy() for feature in names])
-    several = np.repeat(sizes > 1, sizes)
-    return x[several], np.exp(log_prob - best)[several]
+    # As a fit has them: choices that are none, or weigh next to nothing, are left out.
+    usable = np.repeat(sizes > 1, sizes) & (weight >= 1e-3)
+    return x[usable], np.exp(log_prob - best)[usable], len(x)
 
 
 def light(x, y):
     began = time.perf_counter()
     model = lightgbm.train(BOOSTING, lightgbm.Dataset(x, label=y, params=BOOSTING), 1)
-    return time.perf_counter() - began, model.dump_model()["tree_info"][0]["num_leaves"]
+    assert model.num_trees() == 1
+    return time.perf_counter() - began
 
 
 def main():
@@ -103,10 +105,11 @@ def main():
         for level in levels:
             seconds["engine", level].append(ours[level])
             seconds["memory", level].append(here[level])
-            seconds["LightGBM", level].append(light(*peers[level])[0])
+            seconds["LightGBM", level].append(light(*peers[level][:2]))
     for level in levels:
-        x, _ = peers[level]
-        print(f"level {level}: {rows[level]:,} rows, {x.shape[1]} features; medians of {args.rounds}")
+        x, _, read = peers[level]
+        assert len(x) == rows[level], (len(x), rows[level])
+        print(f"level {level}: {len(x):,} rows of {read:,} are learnt from, {x.shape[1]} features; medians of {args.rounds}")
         for who in ("engine", "memory", "LightGBM"):
             median = statistics.median(seconds[who, level])
             print(f"  {who:10} {median:8.2f} s  {rows[level] / median:12,.0f} rows/s on one core, with binning")

@@ -28,7 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     Scheduler(SchedulerArgs),
     Executor(ExecutorArgs),
     Local(LocalArgs),
