@@ -1,6 +1,7 @@
 //! The processes of a cluster: one scheduler, any number of executors.
 
 use crate::{
+    affinity::Affinity,
     codec::Codec,
     kept::{forget_in, keep_in},
     settings,
@@ -68,7 +69,7 @@ pub async fn scheduler(
         bind_host: bind.ip().to_string(),
         bind_port: port,
         scheduling_policy: TaskSchedulingPolicy::PushStaged,
-        task_distribution: TaskDistributionPolicy::RoundRobin,
+        task_distribution: TaskDistributionPolicy::Custom(Arc::new(Affinity::default())),
         grpc_server_max_decoding_message_size: settings::MESSAGE,
         grpc_server_max_encoding_message_size: settings::MESSAGE,
         executor_timeout_seconds: LOST,

@@ -4,6 +4,7 @@
 //! `Ballista`, on many. What is read and what is added up is in [`work`]; nothing else here knows it.
 #![warn(missing_docs)]
 
+pub mod affinity;
 pub mod aggregate;
 pub mod ask;
 pub mod cluster;

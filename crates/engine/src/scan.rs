@@ -203,12 +203,9 @@ pub fn rows_read() -> u64 {
 }
 
 fn read(scan: &[u8], parts: &[u32], to: &Sender<Result<RecordBatch>>) -> Result<()> {
-    for part in parts {
-        let mut send = |batch: RecordBatch| {
-            READ.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
-            to.blocking_send(Ok(batch)).map_err(|_| anyhow!("nobody waits for part {part} any more"))
-        };
-        work::read(scan, *part, &mut send).map_err(|failure| WorkFailure::wrap(&failure))?;
-    }
-    Ok(())
+    let mut send = |batch: RecordBatch| {
+        READ.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+        to.blocking_send(Ok(batch)).map_err(|_| anyhow!("nobody waits for these parts any more"))
+    };
+    work::read(scan, parts, &mut send).map_err(|failure| WorkFailure::wrap(&failure))
 }

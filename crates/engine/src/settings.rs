@@ -2,8 +2,7 @@
 
 use ballista_core::{
     config::{
-        BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS, BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS,
-        BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK,
+        BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS, BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS, BALLISTA_SHUFFLE_COMPRESSION_CODEC,
     },
     extension::SessionConfigExt,
 };
@@ -24,8 +23,8 @@ pub fn session(partitions: usize) -> SessionConfig {
         // Readers of other stages join small batches up to this size. Each row here is the sums of a partition, and
         // more than one at a time need not fit into memory.
         .with_batch_size(1)
-        // Every partition is a task of its own.
-        .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
+        // Sums are random numbers.
+        .set_str(BALLISTA_SHUFFLE_COMPRESSION_CODEC, "none")
         .with_ballista_grpc_client_max_message_size(MESSAGE as usize)
         .set_u64(BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS, ARRIVAL)
         // Sums of an executor that is gone are asked for three times before its tasks are done again.

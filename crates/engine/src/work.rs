@@ -3,8 +3,10 @@
 //! A scan says what there is to read, a part number which share of it, a question what to add up. All three are opaque
 //! to the engine.
 
+mod batch_file;
 mod batches;
-pub mod coded;
+pub mod cells;
+mod coded;
 pub mod question;
 pub mod rows;
 
@@ -56,16 +58,16 @@ pub fn schema(scan: &[u8]) -> Result<SchemaRef> {
     }
 }
 
-/// Reads a part and sends its batches, in order. They reach [`Sums::add`] as they are.
+/// Reads parts and sends their batches, in order. They reach [`Sums::add`] as they are.
 ///
 /// # Errors
 ///
-/// If the part cannot be read, or nobody listens any more.
-pub fn read(scan: &[u8], part: u32, send: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
+/// If a part cannot be read, or nobody listens any more.
+pub fn read(scan: &[u8], parts: &[u32], send: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
     match Rows::from_bytes(scan) {
-        Ok(rows) => rows.read(part, send),
+        Ok(rows) => rows.read(parts, send),
         #[cfg(debug_assertions)]
-        Err(_) => crate::toy::read(scan, part, send),
+        Err(_) => parts.iter().try_for_each(|&part| crate::toy::read(scan, part, send)),
         #[cfg(not(debug_assertions))]
         Err(error) => Err(error),
     }

@@ -2,11 +2,14 @@
 
 #[path = "support/cluster.rs"]
 mod cluster;
+#[path = "support/refused.rs"]
+mod refused;
 #[path = "support/trace.rs"]
 mod trace;
 
 use anyhow::{Context, Result, ensure};
 use cluster::Cluster;
+use refused::is_refused;
 use sched_distill_core::model::{Model, NamedModel, Student};
 use std::{
     fs,
@@ -89,14 +92,14 @@ fn without_options_learner_and_size_are_chosen() -> Result<()> {
     fs::write(&params, r#"{"balance": 1.0}"#)?;
     // A folder that the user names is not emptied of what is his.
     let work = dir.path().join("work");
-    fs::create_dir_all(work.join("coded"))?;
-    let own = ["mine", "coded/mine"].map(|name| work.join(name));
+    fs::create_dir_all(work.join("batches"))?;
+    let own = ["mine", "batches/mine"].map(|name| work.join(name));
     own.iter().try_for_each(|path| fs::write(path, "mine"))?;
     let [held, params, place] = [&held, &params, &work].map(|path| path.display().to_string());
     let more = ["--validation", &held, "--params", &params, "--work", &place];
     let student = fit(&trace, &dir.path().join("a.json"), &more)?;
     assert!(own.iter().all(|path| path.exists()));
-    assert_eq!(fs::read_dir(&work)?.count() + fs::read_dir(work.join("coded"))?.count(), 3, "nothing else is left");
+    assert_eq!(fs::read_dir(&work)?.count() + fs::read_dir(work.join("batches"))?.count(), 3, "nothing else is left");
     assert_eq!(student.levels[0].models.len(), 1);
     assert!(student.size() <= 32);
     assert!(student.provenance.fidelity.values().all(|top1| *top1 > 0.85), "{:?}", student.provenance.fidelity);
@@ -112,12 +115,7 @@ fn what_is_wrong_is_said_in_one_error() -> Result<()> {
     let refused = |trace: &Path, more: &[&str], words: &[&str]| -> Result<()> {
         let (trace, file) = (trace.display().to_string(), output.display().to_string());
         let said = engine(&[&["fit", &trace, "-o", &file], more].concat())?;
-        let text = String::from_utf8_lossy(&said.stderr);
-        ensure!(said.status.code() == Some(2), "exit code {:?}: {text}", said.status.code());
-        ensure!(words.iter().all(|word| text.contains(word)), "{words:?} not in: {text}");
-        ensure!(text.lines().filter(|line| line.starts_with("error")).count() == 1, "one error: {text}");
-        ensure!(!output.exists(), "nothing is written");
-        Ok(())
+        is_refused(&said, &output, words)
     };
     refused(&dir.path().join("nowhere"), &[], &["nowhere"])?;
     refused(&trace, &["--learner", "pairwise-tree"], &["pairwise-tree", "spline-logit"])?;

@@ -2,6 +2,8 @@
 
 #[path = "support/cluster.rs"]
 mod cluster;
+#[path = "support/refused.rs"]
+mod refused;
 #[path = "support/store.rs"]
 mod store;
 #[path = "support/trace.rs"]
@@ -9,6 +11,7 @@ mod trace;
 
 use anyhow::{Context, Result, ensure};
 use cluster::Cluster;
+use refused::is_refused;
 use std::{
     fs,
     path::Path,
@@ -68,12 +71,7 @@ fn what_a_store_has_not_or_does_not_give_is_said_in_one_error() -> Result<()> {
     let output = dir.path().join("student.json");
     let refused = |trace: &str, environment: &[(String, String)], words: &[&str]| -> Result<()> {
         let said = fit(trace, &output, &[], environment)?;
-        let text = String::from_utf8_lossy(&said.stderr);
-        ensure!(said.status.code() == Some(2), "exit code {:?}: {text}", said.status.code());
-        ensure!(words.iter().all(|word| text.contains(word)), "{words:?} not in: {text}");
-        ensure!(text.lines().filter(|line| line.starts_with("error")).count() == 1, "one error: {text}");
-        ensure!(!output.exists(), "nothing is written");
-        Ok(())
+        is_refused(&said, &output, words)
     };
     let good = store.environment(KEYS);
     for keys in [["nobody", KEYS[1]], [KEYS[0], "a guess"]] {

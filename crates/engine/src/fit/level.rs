@@ -4,6 +4,7 @@ use super::answers::Answers;
 use crate::{
     ask::Part,
     work::{
+        cells::unpacked,
         question::{About, Question, decoded, drawn},
         rows::Rows,
     },
@@ -155,8 +156,9 @@ impl NodeSource for Level<'_> {
         self.rounds += 1;
         let rows = self.coded.as_ref().unwrap_or(&self.rows);
         let layout = Layout::of(rows.coder.as_ref().map_or(&[][..], |coder| &coder.bins));
+        let count = wanted.len() * layout.cells();
         let about = About::Nodes { layout, sketch: sketch.clone(), wanted: wanted.to_vec() };
-        Ok(decoded(&self.of(rows, about)?)?)
+        Ok(unpacked(&self.of(rows, about)?, count)?)
     }
 
     fn gaps(&mut self, sketch: &Sketch, next: &[u8]) -> Result<Vec<[u32; 2]>, Failure> {

@@ -1,6 +1,10 @@
 //! The questions of a fit, and the sums that answer them.
 
-use super::{Sums, batches::to_choices};
+use super::{
+    Sums,
+    batches::to_choices,
+    cells::{add_packed, packed},
+};
 use anyhow::{Context, Result, bail};
 use arrow::{
     array::{Array, ArrayRef, AsArray},
@@ -8,7 +12,7 @@ use arrow::{
 };
 use sched_distill_core::{level::LevelSpec, model::Model};
 use sched_distill_learn::{
-    ByPart, Cell, ClusterSums, CodedRows, Drawing, DrawnChoices, FeatureBins, GapSums, Layout, NewtonAt, NewtonSums,
+    ByPart, ClusterSums, CodedRows, Drawing, DrawnChoices, FeatureBins, GapSums, Layout, NewtonAt, NewtonSums,
     NodeSums, Sketch, SoftnessSums, SpreadSums, Survey, Terms,
 };
 use sched_distill_trace::{ChoiceHeader, LevelTable};
@@ -169,7 +173,7 @@ impl Sums for QuestionSums {
             Kind::Draw(sums) => {
                 drawn(state, &self.empty)?.into_iter().for_each(|(part, table)| sums.merge(part, table))
             }
-            Kind::Nodes(sums) => sums.merge(&decoded::<Vec<Cell>>(state)?),
+            Kind::Nodes(sums) => add_packed(sums.cells_mut(), state)?,
             Kind::Gaps(sums) => sums.merge(&decoded::<Vec<[u32; 2]>>(state)?),
             Kind::Spread(sums) => {
                 let (squares, largest): (ByPart, Vec<f64>) = decoded(state)?;
@@ -190,7 +194,7 @@ impl Sums for QuestionSums {
                     sums.parts().iter().map(|(&part, table)| (part, of(table))).collect();
                 encoded(&parts)
             }
-            Kind::Nodes(sums) => encoded(sums.cells()),
+            Kind::Nodes(sums) => Ok(packed(sums.cells())),
             Kind::Gaps(sums) => encoded(sums.gaps()),
             Kind::Spread(sums) => encoded(&sums.found()),
             Kind::Newton(sums) => encoded(sums.by_part()),

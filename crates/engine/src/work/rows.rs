@@ -1,10 +1,13 @@
 //! What is read of traces: a level's choices, part by part, or the same in bins.
 
-use super::{batches, coded};
+use super::{
+    batch_file::{self, Send},
+    batches, coded,
+};
 use crate::opened::Opened;
 use anyhow::{Context, Result, anyhow, bail};
-use arrow::{array::RecordBatch, datatypes::SchemaRef};
-use sched_distill_core::level::LevelSpec;
+use arrow::{datatypes::SchemaRef, ipc::CompressionType};
+use sched_distill_core::level::{LevelSpec, sha256_hex};
 use sched_distill_learn::{Coder, is_usable};
 use sched_distill_trace::LevelTable;
 use serde::{Deserialize, Serialize};
@@ -67,20 +70,21 @@ impl Rows {
         }
     }
 
-    /// Sends a part, some whole choices at a time.
+    /// Sends parts, one after the other, some whole choices at a time.
     ///
     /// # Errors
     ///
     /// A part that is not what it was when the trace was sealed, a full disk, and whatever keeps the batches from being taken.
-    pub fn read(&self, part: u32, send: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
-        match &self.coder {
-            Some(coder) => coded::read(self, coder, part, send),
-            None => self.choices(part, &mut |table| send(batches::of_choices(part, &table)?)),
-        }
+    pub fn read(&self, parts: &[u32], send: Send<'_>) -> Result<()> {
+        let choices = Self { coder: None, ..self.clone() };
+        let choices = Choices { key: choices.key()?, rows: choices };
+        let Some(coder) = &self.coder else { return parts.iter().try_for_each(|&part| choices.send(part, send)) };
+        let key = self.key()?;
+        parts.iter().try_for_each(|&part| coded::read(&choices, coder, (part, &self.name(part, &key)?), send))
     }
 
-    /// Hands out the choices of a part, some whole episodes at a time.
-    pub(super) fn choices(&self, part: u32, take: &mut dyn FnMut(LevelTable) -> Result<()>) -> Result<()> {
+    /// Hands out the choices of a part's file, some whole episodes at a time.
+    fn from_trace(&self, part: u32, take: &mut dyn FnMut(LevelTable) -> Result<()>) -> Result<()> {
         let (opened, file) = self.file(part)?;
         let trace = opened.with_file(&self.level.name, file)?;
         let [from, to] = self.episodes;
@@ -111,10 +115,34 @@ impl Rows {
         Ok((opened(place)?, file as usize))
     }
 
-    /// The hash of a part's file.
-    pub(super) fn hash_of(&self, part: u32) -> Result<String> {
+    /// What tells these rows from all others that a part could be read for.
+    fn key(&self) -> Result<String> {
+        let Self { traces: _, level, parts: _, episodes, usable, hidden, coder } = self;
+        let of = (level, episodes, usable, hidden, coder, env!("CARGO_PKG_VERSION"));
+        Ok(sha256_hex(&serde_json::to_vec(&of)?))
+    }
+
+    /// The name of a part's rows by their key.
+    fn name(&self, part: u32, key: &str) -> Result<String> {
         let (opened, file) = self.file(part)?;
-        Ok(opened.file(&self.level.name, file)?.sha256.clone())
+        let hash = &opened.file(&self.level.name, file)?.sha256;
+        Ok(sha256_hex(format!("{hash} {part} {key}").as_bytes()))
+    }
+}
+
+/// The choices of parts. Those that are asked for may be few of those in a part's file, and need not be checked again: they are kept.
+pub(super) struct Choices {
+    pub(super) rows: Rows,
+    key: String,
+}
+
+impl Choices {
+    /// Sends the choices of a part, some whole episodes at a time.
+    pub(super) fn send(&self, part: u32, send: Send<'_>) -> Result<()> {
+        let Self { rows, key } = self;
+        let schema = batches::schema(&rows.level);
+        let make = |put: Send<'_>| rows.from_trace(part, &mut |table| put(batches::of_choices(part, &table)?));
+        batch_file::send_once_made(&rows.name(part, key)?, &schema, Some(CompressionType::LZ4_FRAME), make, send)
     }
 }
 

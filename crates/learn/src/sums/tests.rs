@@ -86,7 +86,12 @@ impl NodeSource for Readers<'_> {
             sums.add(&CodedRows { codes: &codes, weight, first_moment, second_moment });
         };
         let start = || NodeSums::new(Layout::of(&coder.bins), sketch.clone(), wanted);
-        Ok(self.each(start, add, |all, some| all.merge(some.cells())).cells().to_vec())
+        let merge = |all: &mut NodeSums, some: NodeSums| {
+            for (all, some) in all.cells_mut().iter_mut().zip(some.cells()) {
+                all.iter_mut().zip(some).for_each(|(all, some)| *all += some);
+            }
+        };
+        Ok(self.each(start, add, merge).cells().to_vec())
     }
 
     fn gaps(&mut self, sketch: &Sketch, next: &[u8]) -> Result<Vec<[u32; 2]>, TreeError> {

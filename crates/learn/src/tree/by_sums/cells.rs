@@ -96,17 +96,15 @@ impl NodeSums {
         }
     }
 
-    /// Adds the sums over other rows.
-    pub fn merge(&mut self, cells: &[Cell]) {
-        self.cells.iter_mut().zip(cells).for_each(|(sum, other)| {
-            sum.iter_mut().zip(other).for_each(|(sum, other)| *sum += other);
-        });
-    }
-
     /// All cells, those of one wanted node behind those of the one before.
     #[must_use]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// The same, so that the sums over other rows can be added to them.
+    pub fn cells_mut(&mut self) -> &mut [Cell] {
+        &mut self.cells
     }
 }
 
