@@ -198,9 +198,9 @@ mod tests {
         assert_eq!(taken(&mut pending, &[("b", 1)], &[("a", 1)], &mut readers), [("b", 2)]);
         assert_eq!(taken(&mut pending, &[("b", 1)], &[("a", 1)], &mut readers), [("b", 3)]);
         // The last one of somebody who is at work waits for him.
-        assert_eq!(taken(&mut pending, &[("b", 1)], &[("a", 1)], &mut readers), []);
+        assert!(taken(&mut pending, &[("b", 1)], &[("a", 1)], &mut readers).is_empty());
         assert_eq!(taken(&mut pending, &[("a", 1)], &[], &mut readers), [("a", 4)]);
-        assert_eq!(pending, []);
+        assert!(pending.is_empty());
     }
 
     #[test]
@@ -217,7 +217,8 @@ mod tests {
         let (mut readers, mut pending) = (of_a(&[0, 1, 2, 3]), vec![0, 1, 2, 3]);
         let both = [("a", 1), ("c", 1)];
         assert_eq!(taken(&mut pending, &both, &[], &mut readers), [("a", 0), ("c", 3)]);
-        assert_eq!(taken(&mut pending, &both, &[], &mut readers), [("a", 1), ("c", 2)]);
+        assert_eq!(taken(&mut pending, &both, &[], &mut readers), [("a", 1)]);
+        assert_eq!(pending, [2]);
     }
 
     #[test]
