@@ -96,7 +96,7 @@ pub(crate) struct FitArgs {
     threads: Option<usize>,
     /// Folder for what is kept between passes; what the fit puts there is deleted at the end [default: FILE.work].
     ///
-    /// A process of its own keeps the traces in bins there, some 25 bytes and one for each feature a row, and copies of what is on a store.
+    /// A process of its own keeps there what it learns from, some 150 bytes a row, and copies of what is on a store.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
 }

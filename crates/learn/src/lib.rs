@@ -69,7 +69,7 @@ pub use sums::{
     TermSource, Terms, Weighing, fit_temperature_by_sums, fit_terms_by_sums,
 };
 pub use tree::{
-    Cell, CodedRows, Coder, Criterion, Engine, FeatureBins, GapSums, Layout, Leaf, Missing, MultiOutputTree,
+    Cell, CodedRows, Coder, Criterion, Engine, FeatureBins, Finish, FinishSums, Layout, Leaf, Missing, MultiOutputTree,
     NodeSource, NodeSums, PruningStep, Sketch, Targets, TreeClassifier, TreeData, TreeError, TreeParams, TreeRegressor,
     TreeTargets, ValidTreeParams, fit_tree, fit_tree_in_bins, fit_tree_sizes, grow_by_sums, prune, pruning_path,
 };

@@ -9,10 +9,10 @@ use crate::{
         rows::Rows,
     },
 };
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use sched_distill_core::model::Model;
 use sched_distill_learn::{
-    ByPart, Cell, Coder, Drawing, DrawnChoices, FeatureBins, Layout, LogitError, NewtonAt, NodeSource, Sketch,
+    ByPart, Cell, Coder, Drawing, DrawnChoices, FeatureBins, Finish, Layout, LogitError, NewtonAt, NodeSource, Sketch,
     SoftnessSource, SoftnessSums, Survey, Target, TermSource, Terms, TreeError, Weighing,
 };
 use sched_distill_trace::LevelTable;
@@ -133,7 +133,7 @@ impl<'a> Level<'a> {
             About::Survey { .. } => "weights, values and bins".to_owned(),
             About::Draw(_) => "some choices".to_owned(),
             About::Nodes { .. } => format!("{doing}, round {rounds}"),
-            About::Gaps { .. } => "thresholds of the tree".to_owned(),
+            About::Finish { .. } => format!("{doing}: thresholds and leaves"),
             About::Spread(_) => format!("{doing}: how much terms differ"),
             About::Newton(..) | About::Softness { .. } => format!("{doing}, step {rounds}"),
             About::Clusters(..) => format!("{doing}: standard errors"),
@@ -161,10 +161,11 @@ impl NodeSource for Level<'_> {
         Ok(unpacked(&self.of(rows, about)?, count)?)
     }
 
-    fn gaps(&mut self, sketch: &Sketch, next: &[u8]) -> Result<Vec<[u32; 2]>, Failure> {
-        let bins =
-            self.coded.as_ref().and_then(|rows| rows.coder.as_ref()).map_or_else(Vec::new, |coder| coder.bins.clone());
-        Ok(self.ask(About::Gaps { sketch: sketch.clone(), bins, next: next.to_vec() })?)
+    fn finish(&mut self, sketch: &Sketch, next: &[u8], means: &[f64]) -> Result<Finish, Failure> {
+        let Some(coder) = self.coded.as_ref().and_then(|rows| rows.coder.clone()) else {
+            return Err(anyhow!("level {}: there are no bins", self.empty.spec.name).into());
+        };
+        Ok(self.ask(About::Finish { coder, sketch: sketch.clone(), next: next.to_vec(), means: means.to_vec() })?)
     }
 }
 

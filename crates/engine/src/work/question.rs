@@ -12,8 +12,8 @@ use arrow::{
 };
 use sched_distill_core::{level::LevelSpec, model::Model};
 use sched_distill_learn::{
-    ByPart, ClusterSums, CodedRows, Drawing, DrawnChoices, FeatureBins, GapSums, Layout, NewtonAt, NewtonSums,
-    NodeSums, Sketch, SoftnessSums, SpreadSums, Survey, Terms,
+    ByPart, ClusterSums, CodedRows, Coder, Drawing, DrawnChoices, FinishSums, Layout, NewtonAt, NewtonSums, NodeSums,
+    Sketch, SoftnessSums, SpreadSums, Survey, Terms,
 };
 use sched_distill_trace::{ChoiceHeader, LevelTable};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -52,14 +52,16 @@ pub enum About {
         /// The nodes asked for.
         wanted: Vec<u32>,
     },
-    /// [`GapSums`].
-    Gaps {
+    /// [`FinishSums`].
+    Finish {
+        /// How choices become rows in bins.
+        coder: Coder,
         /// The tests of the tree.
         sketch: Sketch,
-        /// The bins of each feature.
-        bins: Vec<FeatureBins>,
         /// By node, the first bin on the right that has rows.
         next: Vec<u8>,
+        /// By node, what is known of the mean of the target.
+        means: Vec<f64>,
     },
     /// [`SpreadSums`].
     Spread(Terms),
@@ -102,7 +104,7 @@ impl Question {
             About::Survey { rows } => Kind::Survey(Survey::new(empty.width(), empty.kinds.len(), rows)),
             About::Draw(drawing) => Kind::Draw(DrawnChoices::new(drawing)),
             About::Nodes { layout, sketch, wanted } => Kind::Nodes(NodeSums::new(layout, sketch, &wanted)),
-            About::Gaps { sketch, bins, next } => Kind::Gaps(GapSums::new(sketch, &bins, next)),
+            About::Finish { coder, sketch, next, means } => Kind::Finish(FinishSums::new(coder, sketch, next, means)),
             About::Spread(terms) => Kind::Spread(SpreadSums::new(terms)),
             About::Newton(terms, at) => Kind::Newton(NewtonSums::new(terms, at)),
             About::Clusters(terms, at) => Kind::Clusters(ClusterSums::new(terms, at)),
@@ -125,7 +127,7 @@ enum Kind {
     Survey(Survey),
     Draw(DrawnChoices),
     Nodes(NodeSums),
-    Gaps(GapSums),
+    Finish(FinishSums),
     Spread(SpreadSums),
     Newton(NewtonSums),
     Clusters(ClusterSums),
@@ -157,7 +159,7 @@ impl Sums for QuestionSums {
         match &mut self.sums {
             Kind::Survey(sums) => sums.add(part, &table),
             Kind::Draw(sums) => sums.add(part, &table),
-            Kind::Gaps(sums) => sums.add(&table),
+            Kind::Finish(sums) => sums.add(part, &table),
             Kind::Spread(sums) => sums.add(part, &table)?,
             Kind::Newton(sums) => sums.add(part, &table)?,
             Kind::Clusters(sums) => sums.add(part, &table)?,
@@ -174,7 +176,7 @@ impl Sums for QuestionSums {
                 drawn(state, &self.empty)?.into_iter().for_each(|(part, table)| sums.merge(part, table))
             }
             Kind::Nodes(sums) => add_packed(sums.cells_mut(), state)?,
-            Kind::Gaps(sums) => sums.merge(&decoded::<Vec<[u32; 2]>>(state)?),
+            Kind::Finish(sums) => sums.merge(decoded(state)?),
             Kind::Spread(sums) => {
                 let (squares, largest): (ByPart, Vec<f64>) = decoded(state)?;
                 sums.merge(squares, &largest);
@@ -195,7 +197,7 @@ impl Sums for QuestionSums {
                 encoded(&parts)
             }
             Kind::Nodes(sums) => Ok(packed(sums.cells())),
-            Kind::Gaps(sums) => encoded(sums.gaps()),
+            Kind::Finish(sums) => encoded(sums.found()),
             Kind::Spread(sums) => encoded(&sums.found()),
             Kind::Newton(sums) => encoded(sums.by_part()),
             Kind::Clusters(sums) => encoded(&sums.by_part()),

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
-    Cell, CodedRows, Coder, Engine, FeatureBins, FitError, FitParams, GapSums, Layout, LogitError, NodeSource,
-    NodeSums, Sketch, Target, Targets, TreeData, TreeError, fit_tree_in_bins, grow_by_sums, learner::recipe, target,
-    temperature::fit_temperature, tiny,
+    Cell, CodedRows, Coder, Engine, FeatureBins, Finish, FinishSums, FitError, FitParams, Layout, LogitError,
+    NodeSource, NodeSums, Sketch, Target, Targets, TreeData, TreeError, fit_tree_in_bins, grow_by_sums,
+    learner::recipe, target, temperature::fit_temperature, tiny,
 };
 use sched_distill_core::{
     model::{Additive, Factor, Model, Shape, Tree},
@@ -94,11 +94,11 @@ impl NodeSource for Readers<'_> {
         Ok(self.each(start, add, merge).cells().to_vec())
     }
 
-    fn gaps(&mut self, sketch: &Sketch, next: &[u8]) -> Result<Vec<[u32; 2]>, TreeError> {
-        let bins = &self.coder.as_ref().expect("a coder").bins;
-        let start = || GapSums::new(sketch.clone(), bins, next.to_vec());
-        let add = |sums: &mut GapSums, _, table: &LevelTable| sums.add(&table.filter(crate::is_usable));
-        Ok(self.each(start, add, |all, some| all.merge(some.gaps())).gaps().to_vec())
+    fn finish(&mut self, sketch: &Sketch, next: &[u8], means: &[f64]) -> Result<Finish, TreeError> {
+        let coder = self.coder.as_ref().expect("a coder");
+        let start = || FinishSums::new(coder.clone(), sketch.clone(), next.to_vec(), means.to_vec());
+        let add = |sums: &mut FinishSums, part, table: &LevelTable| sums.add(part, &table.filter(crate::is_usable));
+        Ok(self.each(start, add, |all, some| all.merge(some.found().clone())).found().clone())
     }
 }
 
@@ -215,6 +215,43 @@ fn a_tree_from_sums_is_that_of_the_histogram_in_memory() {
             assert_same(tree, &expected, 1e-12);
         }
     }
+}
+
+#[test]
+fn leaves_that_weigh_next_to_nothing_keep_their_digits() {
+    let mut parts = parts(5, 900);
+    for table in &mut parts {
+        // Choices of little weight among those of much, which one feature tells apart.
+        for c in 0..table.choices.len() {
+            let (first, rows) = (table.choices[c].first_row, table.choice(c).len());
+            match c % 9 {
+                0 => (first..first + rows).for_each(|row| table.x[3 * row + 2] += 100.0),
+                _ => table.choices[c].weight *= 1e7,
+            }
+        }
+    }
+    let mut readers = readers(&parts).remove(1);
+    let survey = survey(&readers);
+    let params = FitParams { max_leaf_nodes: 4000, min_gain: 0.0, ..FitParams::default() };
+    let Weighing { lift, total } = survey.weighing(params.balance).unwrap();
+    let coder = Coder { bins: survey.bins(40), target: params.target, lift, total };
+    let (units, bins) = ((coder.scale(), coder.unit()), coder.bins.clone());
+    readers.coder = Some(coder);
+    let tree = grow_by_sums(&mut readers, &bins, units, &params).unwrap();
+    let all = together(&parts);
+    let rows = target::rows(&all, params.target, params.balance, None).unwrap();
+    let mut sums = vec![[0.0; 2]; tree.value.len()];
+    for ((x, y), weight) in rows.x.chunks_exact(3).zip(&rows.y).zip(&rows.weight) {
+        let [of_weight, of_target] = &mut sums[tree.apply(x)];
+        *of_weight += weight;
+        *of_target += weight * y;
+    }
+    let mut light = 0;
+    for (value, [weight, target]) in tree.value.iter().zip(&sums).filter(|(_, [weight, _])| *weight > 0.0) {
+        assert!((value - target / weight).abs() < 1e-12, "{value} {}", target / weight);
+        light += usize::from(*weight < 1e-6 * tree.weight[0]);
+    }
+    assert!(light > 20, "{light} leaves of little weight");
 }
 
 #[test]

@@ -23,7 +23,7 @@ mod prune;
 mod search;
 pub(super) mod threshold;
 
-pub use by_sums::{Cell, CodedRows, Coder, GapSums, Layout, NodeSource, NodeSums, Sketch, grow_by_sums};
+pub use by_sums::{Cell, CodedRows, Coder, Finish, FinishSums, Layout, NodeSource, NodeSums, Sketch, grow_by_sums};
 pub use column::FeatureBins;
 pub(crate) use column::{SAMPLE, key, value_of};
 pub use data::{Targets, TreeData};

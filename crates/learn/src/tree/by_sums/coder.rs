@@ -6,7 +6,7 @@ use crate::{
     target::target_of,
     tree::{column::Binning, data::power_of_two_below},
 };
-use sched_distill_trace::LevelTable;
+use sched_distill_trace::{Choice, LevelTable};
 use serde::{Deserialize, Serialize};
 
 /// Rows in bins.
@@ -51,6 +51,12 @@ impl Coder {
         }
     }
 
+    /// Weight of each candidate of a choice; all of all choices together have one in `[1, 2)`.
+    pub(super) fn weight_of_each(&self, choice: &Choice<'_>) -> f64 {
+        let lift = self.lift[usize::from(choice.header.kind)];
+        f64::from(choice.header.weight) * lift / choice.len() as f64 * self.scale()
+    }
+
     /// Calls `row` with the bins of every candidate and its weight and moments.
     ///
     /// # Errors
@@ -59,11 +65,10 @@ impl Coder {
     pub fn code(&self, table: &LevelTable, mut row: impl FnMut(&[u8], [i64; 3])) -> Result<(), FitError> {
         crate::target::check_finite(&table.x, table)?;
         let binnings: Vec<Binning> = self.bins.iter().map(Binning::of).collect();
-        let (scale, unit) = (self.scale(), self.unit());
+        let unit = self.unit();
         let mut codes = vec![0; binnings.len()];
         for choice in table.iter() {
-            let lift = self.lift[usize::from(choice.header.kind)];
-            let weight = f64::from(choice.header.weight) * lift / choice.len() as f64 * scale * ONE;
+            let weight = self.weight_of_each(&choice) * ONE;
             for (candidate, y) in target_of(&choice, self.target).enumerate() {
                 let values = choice.row(candidate);
                 codes.iter_mut().zip(&binnings).zip(values).for_each(|((code, b), &value)| *code = b.code(value));

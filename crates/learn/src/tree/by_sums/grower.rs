@@ -1,13 +1,13 @@
 //! Best-first growth in rounds.
 
-use super::{Cell, Layout, ONE, Sketch};
+use super::{Cell, Finish, Layout, ONE, Sketch};
 use crate::{
     FitParams,
     learner::recipe,
     tree::{
         FeatureBins, TreeError, ValidTreeParams, assemble,
         column::value_of,
-        criterion::{Criterion, Moments, SquaredError},
+        criterion::{Criterion, Moments, SquaredError, without_rounding},
         grow::{Node, Open, Split},
         prune,
         search::{Cuts, Limits, TIE, View, enough},
@@ -33,12 +33,12 @@ pub trait NodeSource {
     /// What keeps the sums from being formed.
     fn cells(&mut self, sketch: &Sketch, wanted: &[u32]) -> Result<Vec<Cell>, Self::Error>;
 
-    /// By node of a sketch, the keys of the neighbours of its split ([`super::GapSums`]).
+    /// What a tree lacks in the end; by node of its sketch, `next` and `means` are those of [`super::FinishSums::new`].
     ///
     /// # Errors
     ///
-    /// What keeps them from being found.
-    fn gaps(&mut self, sketch: &Sketch, next: &[u8]) -> Result<Vec<[u32; 2]>, Self::Error>;
+    /// What keeps it from being found.
+    fn finish(&mut self, sketch: &Sketch, next: &[u8], means: &[f64]) -> Result<Finish, Self::Error>;
 }
 
 /// Grows a regression tree for the squared error, from sums over rows that a source has. `units` are by what weights were scaled and
@@ -319,13 +319,26 @@ impl Grower<'_> {
                 split,
             });
         }
-        let is_rough = |node: &Node<Moments>| node.split.as_ref().is_some_and(|split| !self.bins[split.feature].apart);
-        if nodes.iter().any(is_rough) {
-            let gaps = source.gaps(&sketch, &next)?;
-            for (node, gap) in nodes.iter_mut().zip(gaps).filter(|(node, _)| is_rough(node)) {
-                if let Some(split) = &mut node.split {
-                    split.gap = gap.map(value_of);
-                }
+        let means: Vec<f64> = nodes.iter().map(|node| node.totals.mean + self.mean).collect();
+        let found = source.finish(&sketch, &next, &means)?;
+        for (node, gap) in nodes.iter_mut().zip(&found.gaps) {
+            if let Some(split) = node.split.as_mut().filter(|split| !self.bins[split.feature].apart) {
+                split.gap = gap.map(value_of);
+            }
+        }
+        let leaves = found.leaves.total(3 * (splits.len() + 1));
+        let mut leaves = leaves.chunks_exact(3);
+        for node in nodes.iter_mut().filter(|node| node.split.is_none()) {
+            if let Some(&[weight, first, second]) = leaves.next()
+                && weight > 0.0
+            {
+                node.totals = node.totals.corrected([weight, first, second], self.mean);
+            }
+        }
+        // Children stand behind their parents.
+        for node in (0..nodes.len()).rev() {
+            if let Some(Split { children: [a, b], .. }) = nodes[node].split {
+                nodes[node].totals = nodes[a].totals.together(&nodes[b].totals);
             }
         }
         let (tree, _) = assemble(&nodes, &self.criterion, (scale, 1), self.params);
@@ -351,5 +364,22 @@ impl Moments {
         let error = if error > 2.0 * rows as f64 { error } else { 0.0 };
         let of_mean = first as f64 / weight as f64 * unit - mean;
         Self { weight: weight as f64 / ONE, mean: of_mean, error: error / ONE * unit * unit }
+    }
+
+    /// By the weight of the rows and the moments of the target around the mean that was known so far; `mean` is that of all rows.
+    fn corrected(&self, [weight, first, second]: [f64; 3], mean: f64) -> Self {
+        let of_mean = self.mean + first / weight;
+        let error = second - first * first / weight;
+        let square = error + weight * (of_mean * of_mean + mean * mean);
+        Self { weight, mean: of_mean, error: without_rounding(error, square) }
+    }
+
+    /// Of the rows of both.
+    fn together(&self, other: &Self) -> Self {
+        let weight = self.weight + other.weight;
+        let apart = other.mean - self.mean;
+        let share = other.weight / weight;
+        let error = self.error + other.error + self.weight * share * apart * apart;
+        Self { weight, mean: self.mean + share * apart, error }
     }
 }

@@ -11,12 +11,12 @@
 
 mod cells;
 mod coder;
-mod gaps;
+mod finish;
 mod grower;
 
 pub use cells::{Layout, NodeSums};
 pub use coder::{CodedRows, Coder};
-pub use gaps::GapSums;
+pub use finish::{Finish, FinishSums};
 pub use grower::{NodeSource, grow_by_sums};
 
 use super::FeatureBins;
