@@ -88,8 +88,8 @@ pub(crate) struct FitArgs {
     /// The scheduler of a cluster, df://HOST:PORT [default: no cluster, this process].
     #[arg(long, value_name = "ADDRESS")]
     cluster: Option<String>,
-    /// Tasks that every pass is cut into on a cluster, at most one for each part of the traces.
-    #[arg(long, value_name = "N", default_value_t = 32, requires = "cluster")]
+    /// Tasks that every pass is cut into on a cluster, at most one for each part of the traces: as many as it has cores.
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "cluster")]
     tasks: usize,
     /// Threads, where there is no cluster [default: one for each core].
     #[arg(short = 'j', long, value_name = "N", conflicts_with = "cluster")]
