@@ -84,7 +84,7 @@ impl Rows {
     }
 
     /// Hands out the choices of a part's file, some whole episodes at a time.
-    fn from_trace(&self, part: u32, take: &mut dyn FnMut(LevelTable) -> Result<()>) -> Result<()> {
+    fn read_file(&self, part: u32, take: &mut dyn FnMut(LevelTable) -> Result<()>) -> Result<()> {
         let (opened, file) = self.file(part)?;
         let trace = opened.with_file(&self.level.name, file)?;
         let [from, to] = self.episodes;
@@ -141,7 +141,7 @@ impl Choices {
     pub(super) fn send(&self, part: u32, send: Send<'_>) -> Result<()> {
         let Self { rows, key } = self;
         let schema = batches::schema(&rows.level);
-        let make = |put: Send<'_>| rows.from_trace(part, &mut |table| put(batches::of_choices(part, &table)?));
+        let make = |put: Send<'_>| rows.read_file(part, &mut |table| put(batches::of_choices(part, &table)?));
         batch_file::send_once_made(&rows.name(part, key)?, &schema, Some(CompressionType::LZ4_FRAME), make, send)
     }
 }
