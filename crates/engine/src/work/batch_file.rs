@@ -63,8 +63,8 @@ fn write(
     // Others may be at the same file, in this process and elsewhere: a task that was given up here may still run.
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    if number.is_multiple_of(256) {
-        kept::forget_unread(&kept::batches()?);
+    if let Some(folder) = place.parent().filter(|_| number.is_multiple_of(256)) {
+        kept::forget_unread(folder);
     }
     let unfinished = place.with_extension(format!("{}-{number}.tmp", std::process::id()));
     let cannot =
@@ -85,4 +85,68 @@ fn write(
         file.sync_all().and_then(|()| fs::rename(&unfinished, place)).map_err(|error| cannot(error.into()))
     };
     written().inspect_err(|_| _ = fs::remove_file(&unfinished))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::{
+        array::{AsArray, Int64Array},
+        datatypes::{DataType, Field, Int64Type, Schema},
+    };
+    use std::{cell::Cell, path::PathBuf, sync::Arc};
+
+    #[test]
+    fn what_is_made_once_is_read_and_what_is_damaged_is_made_again() -> Result<()> {
+        let dir = tempfile::tempdir()?;
+        kept::keep_in(dir.path());
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
+        let made = Cell::new(0);
+        let numbers = || -> Result<Vec<i64>> {
+            let make = |put: Send<'_>| {
+                made.set(made.get() + 1);
+                let batch =
+                    |from: i64| Int64Array::from_iter_values((from..from + 2000).map(|n| n.wrapping_mul(n * n)));
+                (0..3).try_for_each(|i| put(RecordBatch::try_new(schema.clone(), vec![Arc::new(batch(i * 2000))])?))
+            };
+            let mut found = Vec::new();
+            send_once_made("test", &schema, Some(CompressionType::LZ4_FRAME), make, &mut |batch| {
+                found.extend_from_slice(batch.column(0).as_primitive::<Int64Type>().values());
+                Ok(())
+            })?;
+            Ok(found)
+        };
+        let expected = numbers()?;
+        assert_eq!((numbers()?, made.get()), (expected.clone(), 1));
+        let place: PathBuf = kept::batches()?.join("test.arrow");
+        let whole = fs::read(&place)?;
+        // One that lacks its end is not taken for whole.
+        fs::write(&place, &whole[..whole.len() / 2])?;
+        assert_eq!((numbers()?, made.get()), (expected.clone(), 2));
+        // Of one whose middle is something else batches were sent already.
+        let mut damaged = whole.clone();
+        let (from, to) = (whole.len() / 3, whole.len() * 3 / 4);
+        damaged[from..to].fill(0xFF);
+        fs::write(&place, damaged)?;
+        let said = format!("{:#}", numbers().expect_err("a damaged file"));
+        assert!(said.contains("test.arrow") && said.contains("run the same command again"), "{said}");
+        assert_eq!((numbers()?, made.get()), (expected, 3));
+        assert_eq!(fs::read_dir(kept::batches()?)?.count(), 1, "nothing unfinished is left");
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_made_to_its_end_is_not_kept() -> Result<()> {
+        let dir = tempfile::tempdir()?;
+        let place = dir.path().join("a.arrow");
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
+        let make = |put: Send<'_>| {
+            put(RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(vec![1]))])?)?;
+            anyhow::bail!("the part is damaged")
+        };
+        let said = write(&place, &schema, None, make, &mut |_| Ok(())).expect_err("it is damaged");
+        assert_eq!(said.to_string(), "the part is damaged");
+        assert_eq!(fs::read_dir(dir.path())?.count(), 0);
+        Ok(())
+    }
 }
