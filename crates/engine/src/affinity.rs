@@ -1,6 +1,6 @@
 //! Which executor does which task: the one that did it in the pass before, if that does not make the others wait.
 //!
-//! In all passes over a level the partitions of a scan have the same numbers and the same parts, and whoever has read a part has
+//! Between passes over the same parts of a level the partitions of a scan have the same numbers and the same parts, and whoever has read a part has
 //! its choices, in bins too, on its disk ([`crate::kept`]); anybody else begins with the file of the trace.
 
 use crate::scan::PartScan;
@@ -107,16 +107,26 @@ fn assign(
     readers: &mut Readers,
 ) -> Vec<(usize, usize)> {
     let mut taken = Vec::new();
-    for rule in [own, unread, of_those_behind] {
+    // A share of what waits for everybody who is free, so that somebody who came later has his.
+    let all: usize = free.iter().map(|(_, vcores)| *vcores as usize).sum();
+    let waiting = pending.len();
+    let share = |vcores: u32| (waiting * vcores as usize).div_ceil(all.max(1));
+    let shares: Vec<usize> = free.iter().map(|(_, vcores)| share(*vcores)).collect();
+    let mut has = vec![0; free.len()];
+    for (rule, is_shared) in [(own as Rule, true), (unread, false), (of_those_behind, false), (own, false)] {
         // One each in turn, as long as anybody finds any.
         loop {
             let before = taken.len();
-            for (executor, (name, vcores)) in free.iter_mut().enumerate().filter(|(_, (_, vcores))| *vcores > 0) {
+            for (executor, (name, vcores)) in free.iter_mut().enumerate() {
+                if *vcores == 0 || (is_shared && has[executor] >= shares[executor]) {
+                    continue;
+                }
                 let Some(at) = rule(pending, name, &busy, readers) else { continue };
                 let partition = pending.remove(at);
                 readers.insert(partition, (*name).to_owned());
                 *busy.entry((*name).to_owned()).or_default() += 1;
                 *vcores -= 1;
+                has[executor] += 1;
                 taken.push((executor, partition));
             }
             if taken.len() == before {
@@ -126,6 +136,8 @@ fn assign(
     }
     taken
 }
+
+type Rule = fn(&[usize], &str, &HashMap<String, usize>, &Readers) -> Option<usize>;
 
 fn own(pending: &[usize], name: &str, _: &HashMap<String, usize>, readers: &Readers) -> Option<usize> {
     pending.iter().position(|partition| readers.get(partition).is_some_and(|reader| reader == name))
@@ -137,12 +149,13 @@ fn unread(pending: &[usize], _: &str, _: &HashMap<String, usize>, readers: &Read
 
 /// One of whoever has most left. The last one that somebody has left is his unless he does nothing: he will get to it before others
 /// would have made it from the trace. Whoever is gone does nothing once the scheduler knows.
-fn of_those_behind(pending: &[usize], _: &str, busy: &HashMap<String, usize>, readers: &Readers) -> Option<usize> {
+fn of_those_behind(pending: &[usize], name: &str, busy: &HashMap<String, usize>, readers: &Readers) -> Option<usize> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     let readers_of = || pending.iter().filter_map(|partition| readers.get(partition));
     readers_of().for_each(|reader| *left.entry(reader).or_default() += 1);
+    let others = |reader: &&String| *reader != name;
     let may = |reader: &&String| left[reader.as_str()] > 1 || busy.get(*reader).is_none_or(|&tasks| tasks == 0);
-    let behind = readers_of().filter(may).max_by_key(|reader| (left[reader.as_str()], *reader))?;
+    let behind = readers_of().filter(others).filter(may).max_by_key(|reader| (left[reader.as_str()], *reader))?;
     pending.iter().rposition(|partition| readers.get(partition) == Some(behind))
 }
 
@@ -219,6 +232,10 @@ mod tests {
         assert_eq!(taken(&mut pending, &both, &[], &mut readers), [("a", 0), ("c", 3)]);
         assert_eq!(taken(&mut pending, &both, &[], &mut readers), [("a", 1)]);
         assert_eq!(pending, [2]);
+        // Also where the first has room for all.
+        let (mut readers, mut pending) = (of_a(&[0, 1, 2, 3]), vec![0, 1, 2, 3]);
+        let both = [("a", 4), ("c", 4)];
+        assert_eq!(taken(&mut pending, &both, &[], &mut readers), [("a", 0), ("a", 1), ("c", 3), ("a", 2)]);
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub struct Executor {
     pub host: Option<String>,
     /// Ports for sums and for tasks. 0: any that is free.
     pub ports: [u16; 2],
-    /// Where sums wait to be fetched. None: a folder for temporary files, deleted at the end.
+    /// Where sums wait to be fetched, and what is read is kept ([`crate::kept`]). None: a folder for temporary files, deleted at the end.
     pub work_dir: Option<PathBuf>,
 }
 
@@ -167,10 +167,8 @@ impl Executor {
             stopped = too_slow => stopped,
             () = abandoned => Ok(()),
         };
-        if own_folder {
-            // Left behind if it cannot be deleted: it is among the temporary files.
-            let _ = std::fs::remove_dir_all(&folder);
-        }
+        // What cannot be deleted is left behind.
+        let _ = if own_folder { std::fs::remove_dir_all(&folder).map_err(Into::into) } else { forget_in(&folder) };
         ended
     }
 }

@@ -1,4 +1,4 @@
-//! What a process keeps on its own disk while it reads: the choices that are learnt from, the same in bins, and copies of what stores
+//! What a process keeps on its own disk while it reads: the choices that are read, the same in bins, and copies of what stores
 //! have. All of it can be lost at any time, and is made again by whoever needs it.
 
 use anyhow::{Context, Result};
@@ -74,11 +74,17 @@ fn delete(folder: &Path, is_ours: impl Fn(&Path) -> bool) -> Result<()> {
         let path = entry.with_context(|| cannot(folder))?.path();
         if is_ours(&path) {
             let deleted = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            deleted.with_context(|| cannot(&path))?;
+            match deleted {
+                // Others tidy up too.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                deleted => deleted.with_context(|| cannot(&path))?,
+            }
         }
     }
     match fs::remove_dir(folder) {
-        Err(error) if error.kind() != ErrorKind::DirectoryNotEmpty => Err(error).with_context(|| cannot(folder)),
+        Err(error) if !matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) => {
+            Err(error).with_context(|| cannot(folder))
+        }
         _ => Ok(()),
     }
 }

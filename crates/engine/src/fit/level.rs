@@ -9,7 +9,7 @@ use crate::{
         rows::Rows,
     },
 };
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use sched_distill_core::model::Model;
 use sched_distill_learn::{
     ByPart, Cell, Coder, Drawing, DrawnChoices, FeatureBins, Finish, Layout, LogitError, NewtonAt, NodeSource, Sketch,
@@ -100,6 +100,19 @@ impl<'a> Level<'a> {
         let answer = self.of(&self.rows, About::Draw(drawing))?;
         drawn(&answer, &self.empty)?.into_iter().for_each(|(part, table)| all.merge(part, table));
         Ok(all.table(self.empty.clone()))
+    }
+
+    /// Refuses a tree whose last pass could not be answered: three numbers for each leaf of each part, in one value of an engine.
+    pub(super) fn check_leaves(&self, leaves: usize) -> Result<()> {
+        let (parts, most) = (self.parts.len(), i32::MAX as usize / 24);
+        // Beside the numbers of parts and what stands before each.
+        let most = (most / parts.max(1)).saturating_sub(1);
+        ensure!(
+            leaves <= most,
+            "level {}: a tree of {leaves} leaves over {parts} parts; expected at most {most} leaves (--max-leaves), or a trace in fewer parts",
+            self.empty.spec.name
+        );
+        Ok(())
     }
 
     /// Has rows read in bins from now on; returns these and the units of their sums.

@@ -202,6 +202,7 @@ impl<'a> Both<'a> {
             (Model::Tree(_), Some(Learner::Tree)) => {
                 let leaves = if sized { found.model.size() } else { params.max_leaf_nodes };
                 let params = FitParams { max_leaf_nodes: leaves.max(2), ..params.clone() };
+                self.train.check_leaves(params.max_leaf_nodes)?;
                 let Search::Histogram { max_bins } = params.engine else { bail!("the exact engine has no bins") };
                 let (bins, units) = self.train.in_bins(max_bins, params.target, weighing);
                 let tree = grow_by_sums(&mut self.train, &bins, units, &params);

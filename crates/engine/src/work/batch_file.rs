@@ -17,7 +17,9 @@ use arrow::{
 };
 use std::{
     fs::{self, File},
-    io::{BufReader, BufWriter},
+    hash::{BuildHasher, Hasher, RandomState},
+    io::{BufReader, BufWriter, ErrorKind},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
     time::SystemTime,
@@ -41,9 +43,14 @@ pub(super) fn send_once_made(
         let _ = file.set_modified(SystemTime::now());
         Ok(FileReader::try_new(BufReader::with_capacity(1 << 20, file), None)?)
     };
-    // Whatever else may have happened to it, it is made anew.
-    let Ok(reader) = open() else { return write(&place, schema, compression, make, send) };
-    for batch in reader {
+    // What is no file of batches, as one that lacks its end, is made anew.
+    let Ok(mut reader) = open() else { return write(&place, schema, compression, make, send) };
+    // A reader may trust lengths that were damaged, and panic.
+    let mut next = || {
+        catch_unwind(AssertUnwindSafe(|| reader.next().transpose()))
+            .unwrap_or_else(|_| Err(ArrowError::IpcError("is not what was written".to_owned())))
+    };
+    while let Some(batch) = next().transpose() {
         let whole = batch.inspect_err(|_| _ = fs::remove_file(&place));
         send(whole.with_context(|| {
             format!("{}: was damaged, and is deleted; run the same command again", place.display())
@@ -66,7 +73,7 @@ fn write(
     if let Some(folder) = place.parent().filter(|_| number.is_multiple_of(256)) {
         kept::forget_unread(folder);
     }
-    let unfinished = place.with_extension(format!("{}-{number}.tmp", std::process::id()));
+    let unfinished = place.with_extension(format!("{:016x}-{number}.tmp", RandomState::new().build_hasher().finish()));
     let cannot =
         |error: ArrowError| anyhow::Error::new(error).context(format!("{}: cannot be written", place.display()));
     let written = || -> Result<()> {
@@ -82,7 +89,11 @@ fn write(
         let file =
             writer.into_inner().map_err(cannot)?.into_inner().map_err(|error| cannot(error.into_error().into()))?;
         // A file that is there by its name is taken for whole, also after a power cut.
-        file.sync_all().and_then(|()| fs::rename(&unfinished, place)).map_err(|error| cannot(error.into()))
+        match file.sync_all().and_then(|()| fs::rename(&unfinished, place)) {
+            // Somebody else has tidied up; all batches were sent.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            kept => kept.map_err(|error| cannot(error.into())),
+        }
     };
     written().inspect_err(|_| _ = fs::remove_file(&unfinished))
 }
@@ -132,6 +143,23 @@ mod tests {
         assert!(said.contains("test.arrow") && said.contains("run the same command again"), "{said}");
         assert_eq!((numbers()?, made.get()), (expected, 3));
         assert_eq!(fs::read_dir(kept::batches()?)?.count(), 1, "nothing unfinished is left");
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_that_is_taken_away_while_it_is_made_is_not_missed() -> Result<()> {
+        let dir = tempfile::tempdir()?;
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
+        let make = |put: Send<'_>| {
+            put(RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(vec![1]))])?)?;
+            fs::read_dir(dir.path())?.try_for_each(|file| Ok(fs::remove_file(file?.path())?))
+        };
+        let mut sent = 0;
+        write(&dir.path().join("a.arrow"), &schema, None, make, &mut |batch| {
+            sent += batch.num_rows();
+            Ok(())
+        })?;
+        assert_eq!(sent, 1);
         Ok(())
     }
 

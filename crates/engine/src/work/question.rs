@@ -208,7 +208,7 @@ impl Sums for QuestionSums {
     fn size(&self) -> usize {
         match &self.sums {
             Kind::Nodes(sums) => size_of_val(sums.cells()),
-            // A few megabytes at most, of which nobody needs to know.
+            // Nobody needs to know: there is no limit that it could break.
             _ => size_of::<Self>(),
         }
     }

@@ -7,7 +7,8 @@
 //! Growth asks in rounds. With the nodes known so far it grows a whole tree as if those not known could not be split; the children
 //! that it makes on the way are asked for together, of each two the one with fewer rows, as the sums of the other are the difference
 //! to the parent's. When nothing unknown is met any more, that tree is the one. So there are about as many rounds as the tree is deep.
-//! Thresholds need values and not bins: they come last, from one more look at the rows.
+//! Thresholds need values and not bins, and leaves their means to the last digit: both come last, from one more look at the rows
+//! ([`FinishSums`]), whose sums are those of parts, put together in their order.
 
 mod cells;
 mod coder;
