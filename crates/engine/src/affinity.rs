@@ -1,7 +1,7 @@
 //! Which executor does which task: the one that did it in the pass before, if that does not make the others wait.
 //!
-//! Between passes over the same parts of a level the partitions of a scan have the same numbers and the same parts, and whoever has read a part has
-//! its choices, in bins too, on its disk ([`crate::kept`]); anybody else begins with the file of the trace.
+//! In all passes over the same parts of a level the partitions of a scan have the same numbers, and whoever has read a part has its
+//! choices, in bins too, on its disk ([`crate::kept`]); anybody else begins with the file of the trace.
 
 use crate::scan::PartScan;
 use async_trait::async_trait;
@@ -99,7 +99,8 @@ fn is_scan(plan: &Arc<dyn ExecutionPlan>) -> bool {
 }
 
 /// Takes partitions from those that wait, for executors by name with so many tasks that they could begin. Those which they read
-/// last, then those which nobody has read, and then those of others who are behind or gone: `busy` has who is at work, on how many.
+/// last, up to a share of all that wait, then those which nobody has read, then those of others who are behind or gone, and at last
+/// whatever else they read: `busy` has who is at work, on how many.
 fn assign(
     pending: &mut Vec<usize>,
     mut free: Vec<(&str, u32)>,
@@ -137,6 +138,7 @@ fn assign(
     taken
 }
 
+/// Finds a partition for an executor among those that wait, by its place.
 type Rule = fn(&[usize], &str, &HashMap<String, usize>, &Readers) -> Option<usize>;
 
 fn own(pending: &[usize], name: &str, _: &HashMap<String, usize>, readers: &Readers) -> Option<usize> {

@@ -105,7 +105,8 @@ pub struct Executor {
     pub host: Option<String>,
     /// Ports for sums and for tasks. 0: any that is free.
     pub ports: [u16; 2],
-    /// Where sums wait to be fetched, and what is read is kept ([`crate::kept`]). None: a folder for temporary files, deleted at the end.
+    /// Where sums wait to be fetched, and what is read is kept ([`crate::kept`]). None: a folder for temporary files, deleted at the
+    /// end.
     pub work_dir: Option<PathBuf>,
 }
 

@@ -79,7 +79,8 @@ struct ExecutorArgs {
     /// Port that takes tasks. 0 takes any that is free.
     #[arg(long, default_value_t = 0)]
     task_port: u16,
-    /// Folder for sums until they are fetched, and for what is read, some 150 bytes a row [default: one for temporary files, deleted at the end].
+    /// Folder for sums until they are fetched, and for what is read, some 150 bytes a row [default: one for temporary files,
+    /// deleted at the end].
     #[arg(long)]
     work_dir: Option<PathBuf>,
     #[arg(long, hide = true)]

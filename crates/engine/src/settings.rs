@@ -23,7 +23,7 @@ pub fn session(partitions: usize) -> SessionConfig {
         // Readers of other stages join small batches up to this size. Each row here is the sums of a partition, and
         // more than one at a time need not fit into memory.
         .with_batch_size(1)
-        // Sums are random numbers.
+        // Cells without rows do not travel, and what the others hold hardly gets smaller.
         .set_str(BALLISTA_SHUFFLE_COMPRESSION_CODEC, "none")
         .with_ballista_grpc_client_max_message_size(MESSAGE as usize)
         .set_u64(BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS, ARRIVAL)
